@@ -44,9 +44,8 @@ _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use, if
     it is one of ours; those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``,
-    pass. Where ours is part of a larger playbook, only those are refused that are nearly one of its names, and words
-    without a variable. ``bad-option`` where the user's own are not listed as a list or a text. ``task_path`` as of
-    ``is_of_ours``."""
+    pass. Where ours is part of a larger playbook, less is refused (see ``unknown``). ``bad-option`` where the user's
+    own are no list and no text. ``task_path`` as of ``is_of_ours``."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -118,7 +117,7 @@ def _near(name: str, known_names: t.Collection[str]) -> list[str]:
 @cache
 def known(playbook: str) -> frozenset[str]:
     """The names that a playbook uses and neither makes itself nor has from Ansible (``ansible_check_mode``), and
-    OURS_TO_LIST. The file is read once in a process; OSError if it cannot be."""
+    OURS_TO_LIST. OSError if the file cannot be read."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     used: set[str] = {OURS_TO_LIST}
@@ -130,8 +129,8 @@ def known(playbook: str) -> frozenset[str]:
 @cache
 def passed_as(playbook: str) -> t.Mapping[str, str]:
     """For options of our verbs that no variable of the playbook has the name of: the one variable that sets them in all
-    of its tasks. Options that are set by several, or by one that the playbook makes, are left out. The file is read
-    once in a process; OSError if it cannot be."""
+    of its tasks. Options that are set by several, or by one that the playbook makes, are left out. OSError if the file
+    cannot be read."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     found: dict[str, set[str]] = {}

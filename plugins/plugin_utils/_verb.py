@@ -167,10 +167,10 @@ class Verb(ActionBase):
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """What Ansible calls: the result of the task, also written to ``result_file`` if that is given, after what an
-        earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
-        ``failed``; where the ``result_file`` is seen to be one before, the verb does not begin. AnsibleActionFail for a
-        task with ``async``; AnsibleAction as of ``shortened`` for a failure in a playbook of ours that people read,
-        unless the task has ``failed_when`` or ``no_log``. With ``no_log`` nothing is printed."""
+        earlier run wrote there was taken away; the verb does not begin if that cannot be. Refusals, faults and files
+        that cannot be written are results with ``failed``. AnsibleActionFail for a task with ``async``; AnsibleAction
+        as of ``shortened`` for a failure in a playbook of ours that people read, unless the task has ``failed_when`` or
+        ``no_log``. With ``no_log`` nothing is printed."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:
@@ -314,7 +314,7 @@ def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
 def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The result of a task that was refused or failed: every problem, no traceback, the code of the first; and
     ``places[0]``, the records that were looked at, in the message too where something was not found there. The outcome
-    is ``failed``, or ``stopped`` where brakes alone refuse."""
+    is ``stopped`` where brakes alone refuse, else ``failed``."""
     text, codes = str(error), {each.code for each in error.problems} - OF_FILES
     if places and places[0] not in text and any(each.startswith(SOUGHT) for each in codes):
         text += f"\nlooked for in the records {places[0]}"
@@ -327,9 +327,9 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
 
 
 def shortened(result: t.Mapping[str, t.Any], brief: str = "") -> AnsibleAction:
-    """A failure in a playbook of ours as people read it, to be raised: Ansible prints the message, or ``brief`` in its
-    place, and the whole result of the task behind it. What is left of that is the first line of the message and what
-    the playbooks go on with."""
+    """A failure in a playbook of ours as people read it, to be raised: the message, or ``brief`` in its place. Ansible
+    prints the whole result behind it, so that only the first line of the message and what the playbooks go on with are
+    left of that."""
     text = brief or str(result.get("msg") or f"it ended as {result['fleet']['outcome']}")
     kept = {key: result[key] for key in ("changed", "fleet") if key in result}
     return AnsibleAction(text, result={**kept, "msg": text.partition("\n")[0]})

@@ -4,10 +4,9 @@
 """What a verb prints while it works (lines, warnings), how wide the terminal is, whether anybody reads the output,
 waiting until all is printed; in the worker process of ansible-playbook.
 
-The worker has no terminal of its own: what it says is queued, and printed by a thread of ansible-playbook. That thread
-ends for good when nobody reads the output any more (``... | head``), and ansible-playbook then waits for ever for a
-result that nobody takes out of the queue. So a verb looks whether it is heard, and interrupts the play if not. Private
-to this collection.
+What a worker says is queued, and printed by a thread of ansible-playbook. That thread ends for good when nobody reads
+the output any more (``... | head``), and ansible-playbook then waits for ever for a result that nobody takes out of the
+queue. So a verb looks whether it is heard, and interrupts the play if not. Private to this collection.
 """
 
 from __future__ import annotations

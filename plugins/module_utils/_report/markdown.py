@@ -41,8 +41,8 @@ def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
     """A summary with a row for each placement, notes, what is deleted or released, then one folded section for each
-    placement, as many as keep below ``LIMIT`` bytes; what has no room is counted or said to be in the JSON plan.
-    ``facts`` is the digest of the facts, ``findings`` are notes about all placements. FleetError as of ``waves``."""
+    placement, as many as keep below ``LIMIT`` bytes. ``facts`` is the digest of the facts, ``findings`` are notes about
+    all placements. FleetError as of ``waves``."""
     first = [f"**{escaped(str(each), NOTE)}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]

@@ -44,8 +44,8 @@ def staged_text(
 ) -> list[str]:
     """The run as lines: what it does, ``digest`` unless it is empty, then a table of the run in ``state``, its stages,
     and that of clusters that leave. ``approvers`` are who gave approvals, by the names of their requests; ``lacks`` is
-    what clusters in flight wait for, by name. Of a stage of more than ``SHOWN`` clusters those in flight are shown
-    first, then those that failed, are done, have not begun; the rest is counted."""
+    what clusters in flight wait for, by name. Of large stages clusters in flight or failed are shown before others, and
+    the rest is counted."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [

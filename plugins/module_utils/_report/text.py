@@ -230,8 +230,7 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change, differ, drift or failed on one member, with their fields, or why it could not be read; none
-    where all is as it should be. ``cluster`` stands before each object. Of more than ``SHOWN`` objects of a sort, and
-    of many fields, the rest is counted."""
+    where all is as it should be. ``cluster`` stands before each object. Long lists are cut, and the rest counted."""
     if outcome.error:
         return folded(f"! {replace(outcome.error, where=cluster)}", INDENT)
     lines = []
@@ -254,7 +253,7 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
     """A header, and one line a cluster, by name: version, nodes, free CPU and memory (what may be allocated, if it is
     not known what is free), costs where any are known, health; ``?`` for what is not known. Below a cluster why it
-    could not be read; last, where costs are from."""
+    could not be read."""
     clusters = sorted(snapshot.members, key=lambda each: each.name)
     priced = any(snapshot.costs(each) for each in clusters)
     header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]

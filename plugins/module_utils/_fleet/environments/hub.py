@@ -42,9 +42,9 @@ CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "no
 
 @dataclass(frozen=True, kw_only=True)
 class HubOutcome:
-    """Names of CRDs by what happened, or would happen, to them. ``policies`` says by kind and name whether each was
-    ``created``, ``updated``, ``unchanged``, or is ``not served`` by an API server that is too old for it; ``namespace``
-    whether ours was ``created`` or ``unchanged``. ``versions`` are those of our CRDs, by group."""
+    """Names of CRDs by what happened, or would happen, to them. ``policies`` says that of each by kind and name:
+    ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it; ``namespace``
+    that of ours: ``created`` or ``unchanged``. ``versions`` are those of our CRDs, by group."""
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
@@ -69,9 +69,8 @@ class HubOutcome:
 
 
 def outcome_lines(outcome: HubOutcome, check: bool) -> list[str]:
-    """Sentences on what was installed (with ``check`` would be), updated, there already and not served, for each of
-    these that there is: CRDs by group with their versions, policies by kind, our namespace. At the end OLDER, if a
-    policy is updated."""
+    """Sentences on what was installed (with ``check`` would be), updated, there already and not served: CRDs by group
+    with their versions, policies by kind, our namespace. At the end OLDER, if a policy is updated."""
     would = "would be " if check else ""
     rows = (
         (CREATED, f"{would}installed", outcome.created),
@@ -104,9 +103,9 @@ def install_by_options(options: t.Mapping[str, t.Any], environ: t.Mapping[str, s
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
     """Installs or updates our CRDs, makes policies that are missing or differ anew, and makes our namespace; without
-    ``write`` it only looks. It does not wait until CRDs are served. Before anything is written: FleetError
-    ``crds-missing``, ``foreign-crds`` for each CRD of these names that is not ours, ``foreign-hub`` where an agent's
-    namespace is. FleetErrors of requests can leave a part done."""
+    ``write`` it only looks. It does not wait until CRDs are served. FleetError, before anything is written,
+    ``crds-missing``, ``foreign-crds``, ``foreign-hub`` where an agent's namespace is; those of requests can leave a
+    part done."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")

@@ -68,8 +68,7 @@ def make_login(account: Account, path: Path, name: str, life: timedelta, owner: 
     """Writes the file (mode 0600, its folder made if need be) with one context called ``name``, over one that is there,
     and gives the instant at which its token ends: the server may grant less than ``life``. ``owner`` is the stack that
     it is for, empty to say none, ``before`` what that was called earlier. FleetError ``unwritable-folder``, as of
-    ``refuse_foreign`` and ``connection_from_kubeconfig``, and of the request, ``bad-answer`` for an answer without a
-    token and its end."""
+    ``refuse_foreign`` and ``connection_from_kubeconfig``, and of the request."""
     refuse_foreign(path, (owner, before))
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {
@@ -101,8 +100,8 @@ def make_login(account: Account, path: Path, name: str, life: timedelta, owner: 
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
     """Why the file has to be made again, as when less than a third is left of the life that its token says, or else of
-    ``life``. Empty if it is good, and where that cannot be told, because the API server gives no answer of use or the
-    administrator's kubeconfig cannot be read. It asks the API server; nothing is written."""
+    ``life``. Empty if it is good, and where that cannot be told, as when the API server gives no answer of use. It asks
+    the API server."""
     try:
         connection = connection_from_kubeconfig(path)
     except FleetError as error:

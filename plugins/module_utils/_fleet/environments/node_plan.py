@@ -39,8 +39,8 @@ KINDS = (("karpenter.sh/v1", NODE_POOL), ("karpenter.azure.com/v1beta1", AKS_NOD
 class NodesWish:
     """What a program writes to the member ``name``: ``documents``, NodePools and node classes as it applies them.
     ``labels`` are on all that it wrote before, by which is found what it deletes (without any, that is all of these
-    kinds); ``manager`` is the name under which it owns fields. ``kubeconfig`` is empty for a member that is not there
-    yet. ``network`` and ``allow_move`` are as of ``plan_changes``."""
+    kinds); it owns fields as ``manager``. ``kubeconfig`` is empty for a member that is not there yet. ``network`` and
+    ``allow_move`` are as of ``plan_changes``."""
 
     name: str
     kubeconfig: str

@@ -30,8 +30,7 @@ NOT_CARRIED = "so the snapshot does not say what is placed, and a plan made from
 @dataclass(frozen=True, kw_only=True)
 class Captured:
     """``document`` is the snapshot as it is written to a file, ``digest`` the name that plans give it. ``notes`` tell
-    of members whose cluster cannot be told from others, or has two names, and of records of placements that could not
-    be read."""
+    of members whose cluster cannot be told, or has two names, and of records of placements that could not be read."""
 
     reading: FleetReading
     document: t.Mapping[str, t.Any]
@@ -62,9 +61,8 @@ def capture(
     commands: MaintenanceCommands = ANNOTATIONS,
 ) -> Captured:
     """Reads all members and makes the snapshot; with ``pods`` also what their pods request; with ``record`` what they
-    said is recorded, even if none can be read. Where the records of placements cannot be read, the snapshot lacks what
-    is held, and the notes say so. ``timeout`` is seconds to connect; there are ``threads`` in each of the ``workers``,
-    which are processes.
+    said is recorded, even if none can be read. Where the records of placements cannot be read, the notes say so.
+    ``timeout`` is seconds to connect; there are ``threads`` in each of the ``workers``, which are processes.
 
     FleetError ``no-members``, ``record-damaged`` for a member's record, others of the records, as of ``read_fleet``, or
     the problems of all members when none can be read.

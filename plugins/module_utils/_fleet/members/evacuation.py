@@ -72,9 +72,9 @@ def evacuation(
 
 
 def record_marks(session: Session, wanted: Evacuation) -> None:
-    """Records the marks that are news, with evidence, so that later runs decide by them. FleetError ``lease-held``
-    where somebody changes one of these members just now, ``conflict`` where somebody did, ``not-a-member`` where one
-    has left, ``record-damaged``, and others of the records; marks recorded before that stay."""
+    """Records the marks that are news, with evidence, so that later runs decide by them. FleetError ``lease-held``,
+    ``conflict`` where somebody changes one of these members, ``not-a-member`` where one has left, ``record-damaged``,
+    and others of the records; marks recorded before that stay."""
     for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
         news = sorted(wanted.news & names)
         if not news:
@@ -107,8 +107,8 @@ def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
     """A problem ``not-moved-yet`` for each placement that is bound to clusters which ``wanted`` evacuates, but for
-    bindings that are Unscheduled, and is not among those ``planned`` (each a ``PlacementKey`` as text); in the order of
-    these keys. FleetError ``record-damaged``, and others of the records."""
+    Unscheduled bindings, and is not among those ``planned`` (each a ``PlacementKey`` as text). FleetError
+    ``record-damaged``, and others of the records."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

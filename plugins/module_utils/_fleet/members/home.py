@@ -50,9 +50,9 @@ def with_home_made(client: KubeClient, work: t.Callable[[], T]) -> T:
 
 
 def removable_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
-    """The namespace if it can go with the placements ``ending``, given by name: we made it, of every kind that the
-    server lists it holds nothing but their parents, events, our lease and what every namespace has, and no other run of
-    these records works here. Else None, also where something cannot be listed."""
+    """The namespace if it can go with the placements ``ending``, given by name: we made it, it holds nothing but their
+    parents, events, our lease and what every namespace has, and no other run of these records works in it. Else None,
+    also where something cannot be listed."""
     ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:
         namespace = read_object(client, PATH, "Namespace")

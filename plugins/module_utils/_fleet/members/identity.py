@@ -35,11 +35,8 @@ _RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system
 
 def cluster_words(client: KubeClient) -> tuple[str, str]:
     """The UID of the cluster's namespace ``kube-system``, and the text of the annotation there that has the cluster's
-    own windows, empty without.
-
-    FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID, and what the request
-    raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started.
-    """
+    own windows, empty without. FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such
+    UID, and what the request raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started."""
     try:
         document = _kube_system(client)
     except ApiError as error:
@@ -71,12 +68,10 @@ def _kube_system(client: KubeClient) -> dict[str, t.Any]:
 
 @dataclass
 class Identities:
-    """Checks the cluster behind a name whenever ``admit`` is called for it. Safe to use from threads.
-
-    With ``strict`` a cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that
-    only read. By name, ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told,
-    ``maintenance`` has the windows that were read from clusters, as text, empty for none.
-    """
+    """Checks the cluster behind a name whenever ``admit`` is called for it. Safe to use from threads. With ``strict`` a
+    cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that only read. By
+    name, ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told, ``maintenance`` has the
+    windows that were read from clusters, as text, empty for none."""
 
     members: t.Mapping[str, FleetMember]
     strict: bool = False

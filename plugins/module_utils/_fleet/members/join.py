@@ -75,8 +75,8 @@ class _Told:
 @dataclass(frozen=True, kw_only=True)
 class Joined:
     """Names by what happened, or would happen, and of members that are ``without_driver`` then, in the order of the
-    wishes; ``versions`` by name of the members that were asked; ``diff`` has ``before`` and ``after`` of each record
-    that is new or changes, as Ansible shows differences."""
+    wishes; ``versions`` by name of the members that were asked; ``diff`` of each record that is new or changes, as
+    Ansible shows differences."""
 
     joined: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -87,9 +87,9 @@ class Joined:
 
 
 def specs_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
-    """A ``MemberSpec`` for every context of the kubeconfig (a path) that matches the shell pattern, case mattering;
-    each is named after its context, in the order of these names. FleetError ``no-context-matches`` (with those there
-    are), and those of the kubeconfig."""
+    """A ``MemberSpec`` for every context of the kubeconfig (a path) that matches the shell pattern, case mattering,
+    sorted by the contexts' names, which they bear. FleetError ``no-context-matches`` (with those there are), and those
+    of the kubeconfig."""
     found = contexts(kubeconfig)
     names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
     if not names:

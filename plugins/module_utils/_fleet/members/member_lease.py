@@ -4,9 +4,8 @@
 """The Lease ``member`` on a member's API server, by which other records see that it is written to or upgraded
 (``member-held``, ``member-lost``); what tells these records from others, and where a person finds them.
 
-Leases in the records keep the runs of one fleet apart; a second fleet, with records of its own, knows nothing of them.
-What both see is the Lease ``member`` in our namespace on the member. Its owner are the records, not one run: runs of
-the same records share it, and the next run has at once what a dead one held.
+Leases in the records keep the runs of one fleet apart; a second fleet, with records of its own, sees only this Lease.
+Its owner are the records, not one run: the next run of the same records has at once what a dead one held.
 """
 
 from __future__ import annotations

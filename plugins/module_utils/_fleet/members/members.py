@@ -73,9 +73,9 @@ class Member:
 
 
 def recorded_members(records: Records) -> dict[str, Member]:
-    """All members, by name, in the order of names: each FleetMember with its MemberCluster, or one that says that it is
-    missing (``without_record``); a MemberCluster alone is no member. FleetError ``record-damaged``, for a member that
-    cannot be read has not left the fleet, and others of the records."""
+    """All members, by name, sorted: each FleetMember with its MemberCluster, or one that says that it is missing
+    (``without_record``). FleetError ``record-damaged``, for a member that cannot be read has not left the fleet, and
+    others of the records."""
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
@@ -293,8 +293,8 @@ def _named(connection: Connection, name: str) -> Connection:
 
 def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
     """The kubeconfig in the Secret on the hub that the member's ``secretRef`` names, and the Secret's name for
-    messages. FleetError ``secret-without-hub``, ``secret-without-key``, also for an empty one, ``kubeconfig-invalid``,
-    those of the hub (``not-found`` without the Secret), and as of ``kubeconfig_document``."""
+    messages. FleetError ``secret-without-hub``, ``secret-without-key``, ``kubeconfig-invalid``, those of the hub
+    (``not-found`` without the Secret), and as of ``kubeconfig_document``."""
     reference = member.spec.connection.secret_ref
     if reference is None:
         raise AssertionError("only called for members with a secretRef")
@@ -319,8 +319,8 @@ def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t
 
 
 def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
-    """What the bytes of a kubeconfig are as YAML. FleetError ``kubeconfig-invalid``, which tells nothing of the
-    content, for what is no mapping, and as of ``parse_yaml``."""
+    """What the bytes of a kubeconfig are as YAML. FleetError ``kubeconfig-invalid`` for what is no mapping, and as of
+    ``parse_yaml``; neither tells of the content."""
     try:
         document = parse_yaml(content, where)
     except ValueError as error:

@@ -23,9 +23,9 @@ from .members import Clients, Member
 def members_with_young_facts(
     members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool
 ) -> frozenset[str]:
-    """Names of members that need not be read again: when they were last read they were healthy and nothing was missing,
-    and that is at most ``age`` before ``now``, and after it only by as much as clocks may differ; with ``pods``, only
-    if their pods were read too."""
+    """Names of members that need not be read again: they were healthy when they were last read, and their health and
+    resources (with ``pods`` what these request, too) were read at most ``age`` before ``now``, and after it only by as
+    much as clocks may differ."""
     oldest = {name: _oldest(each.cluster, pods) for name, each in members.items()}
     return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + CLOCK_SKEW)
 

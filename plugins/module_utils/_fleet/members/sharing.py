@@ -43,8 +43,8 @@ class _Share(t.Generic[T]):
 
 def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Reads[T]) -> dict[str, T | FleetError]:
     """What ``read`` says of each member, by name in the order given; up to ``workers`` (1 or more) processes read at
-    once, each its share. Notes on connections, UIDs of clusters and secrets to hide are known in this process
-    afterwards, as if it had read all.
+    once, each its share. What they learned of connections, UIDs and secrets to hide is known in this process
+    afterwards.
 
     For members of another process that raised, or ended without an answer, stands a ``NotAsked`` with the code of that,
     ``worker-lost`` for the latter. What ``read`` raises in this process is raised, and ``no-workers`` as of

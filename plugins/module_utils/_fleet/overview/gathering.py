@@ -45,9 +45,9 @@ from .runs import charts_of_all
 @dataclass(frozen=True, kw_only=True)
 class OverviewRequest:
     """``src`` are files with placements, in place of the recorded ones, ``resources`` those with what they place; with
-    both they are planned too. ``facts`` stand for those recorded. ``pools`` are files with NodePools, ``supposed`` a
-    fleet as ``read_overlay`` takes it. ``forecast`` is whether runs that are not over are forecast. ``look`` is what a
-    look for drift found."""
+    both they are planned too. ``facts`` stand for those recorded. ``pools`` are files with NodePools, ``supposed`` is
+    as of ``read_overlay``. With ``forecast`` runs that are not over are forecast. ``look`` is what a look for drift
+    found."""
 
     title: str = "Fleet"
     src: tuple[str, ...] = ()
@@ -60,9 +60,8 @@ class OverviewRequest:
 
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
-    """The whole overview. What cannot be read of the records of a run, or decided of a placement, is told in its place,
-    and a kind of runs that may not be listed in a note. FleetError as of ``recorded_members``, ``ground_of``,
-    ``statuses_of``, ``run``, ``pool_calendars`` and ``suppositions``."""
+    """The whole overview. What cannot be read of a run, or decided of a placement, is told in its place. FleetError as
+    of ``recorded_members``, ``ground_of``, ``statuses_of``, ``run``, ``pool_calendars`` and ``suppositions``."""
     now = session.clock()
     members = recorded_members(session.records)
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))

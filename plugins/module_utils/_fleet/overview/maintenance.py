@@ -25,7 +25,7 @@ from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_rep
 class MaintenanceReport:
     """``changes`` are of FleetMaintenances that come, become other, or go, by name; ``same`` are the names of the rest.
     ``before`` and ``after`` are all members by what was and what is recorded then, in one order; empty where nothing
-    changes, there are no members, or that cannot be worked out, of which ``findings`` tell."""
+    changes, or that cannot be worked out, of which ``findings`` tell."""
 
     changes: tuple[MaintenanceChange, ...] = ()
     same: tuple[str, ...] = ()

@@ -37,9 +37,8 @@ from ..updates.update_run import recorded_runs
 
 
 def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """Charts of update runs, then of staged update runs, then of rotations, as of the functions below, and what is
-    wrong with those that are left out, or are shown by their records alone; a kind that cannot be listed is left out,
-    and told, too."""
+    """Charts of update runs, then of staged update runs, then of rotations, as of the functions below, and all that is
+    wrong; a kind that cannot be listed is left out."""
     charts: list[RunChart] = []
     told: list[Problem] = []
     for read in (
@@ -59,9 +58,9 @@ def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """Charts of update runs, the newest first, those of which it is not known when they were made before all; with
-    ``forecasting`` each that is not over with its forecast. And what is wrong, each problem once, with runs that are
-    left out, or are shown without members and forecast, as all are where what is recorded of members cannot be read.
-    Gates that were answered since their run was conducted say so. FleetError where runs cannot be listed."""
+    ``forecasting`` each that is not over with its forecast. And what is wrong with runs that are left out, or shown
+    without members and forecast. Gates that were answered since their run was conducted say so. FleetError where runs
+    cannot be listed."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None
@@ -81,7 +80,7 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
     """Charts of staged update runs, the newest first, those of which it is not known when they were made last; and what
-    is wrong with those that are left out, as all of a kind are where its runs or requests cannot be listed."""
+    is wrong with those that are left out. A kind whose runs or requests cannot be listed is left out."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:

@@ -50,8 +50,8 @@ _LEASES = {UPDATE_RUN: "run/{}", STAGED_RUN: "placement/{}", ROTATION: "rotation
 
 @dataclass(frozen=True, kw_only=True)
 class Today:
-    """The fleet as its records tell it. ``notes`` tell of records that could not be read, and so are not counted, of
-    members that were upgraded since they were read, and of a look for drift that went by other records."""
+    """The fleet as its records tell it. ``notes`` tell of records that could not be read, of members that were upgraded
+    since they were read, and of a look for drift that went by other records."""
 
     fleet: FleetToday
     notes: tuple[Problem, ...] = ()

@@ -28,9 +28,8 @@ _MOST = 4096
 @contextlib.contextmanager
 def alone(where: StackPlace) -> t.Iterator[None]:
     """Keeps other runs with the same home of the engine (by default this user's on this machine) from the stack while
-    entered; ends with its holder, also by SIGKILL, and is not waited for. Its files in ``.gitops-fleet`` there stay.
-    FleetError ``stack-locked`` with who has it and since when, as far as that can be read, ``unwritable-folder``, and
-    as of ``project_name``."""
+    entered; ends with its holder, also by SIGKILL, and is not waited for. FleetError ``stack-locked`` with who has it
+    and since when, as far as that can be read, ``unwritable-folder``, and as of ``project_name``."""
     path = where.home / ".gitops-fleet" / f"{_digest(where)}.lock"
     note = path.with_suffix(".holder")
     with contextlib.ExitStack() as held:

@@ -89,8 +89,8 @@ class Commands:
     def run_with_events(self, *arguments: str, keep: bool = False) -> Story:
         """Runs a command of the engine that runs the program, and gives what the engine told of it; ``say`` gets lines
         for people meanwhile. With ``keep`` the engine is ended, and FleetError ``deletions`` raised, at the first
-        resource that it deletes or replaces. FleetError and OSError as of ``output_of``, ``stack-failed`` with all that
-        the engine says went wrong; ``stack-unreadable`` if not all of what it told is there and understood."""
+        resource that it deletes or replaces. FleetError and OSError as of ``output_of``; ``stack-unreadable`` if not
+        all of what it told is there and understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story(is_look=arguments[0] == "preview" or "--preview-only" in arguments)

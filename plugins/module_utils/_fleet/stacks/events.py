@@ -50,9 +50,9 @@ class StackStep:
 @dataclass
 class Story:
     """A run as far as it is known, or a look at what one would do (``is_look``). ``errors`` are pairs of a resource's
-    name, or an empty text, and what is wrong; ``counts`` are resources by operation, known at the end; ``whole`` says
-    that the end was heard; ``unreadable`` counts events that were not understood. Of an output that is secret
-    (``has_secret_outputs``) nobody is told whether it differs."""
+    name, or an empty text, and what is wrong; ``counts`` are resources by operation; ``whole`` says that the end was
+    heard; ``unreadable`` counts events that were not understood. Of an output that is secret (``has_secret_outputs``)
+    nobody is told whether it differs."""
 
     is_look: bool = False
     steps: list[StackStep] = field(default_factory=list)

@@ -43,8 +43,8 @@ _UP = ("up", "--yes", "--skip-preview")
 @dataclass(frozen=True, kw_only=True)
 class StackReport:
     """``counts`` are resources by operation, ``same`` ones too; ``steps`` are in the order in which the engine told
-    them; ``outputs`` are those of the stack, secrets masked by the engine; there are none after a preview and of a
-    stack that is taken down."""
+    them; ``outputs`` have secrets masked by the engine, and are empty after a preview and for a stack that is taken
+    down."""
 
     changed: bool
     counts: t.Mapping[str, int]
@@ -53,9 +53,9 @@ class StackReport:
     warnings: tuple[str, ...]
 
     def diff(self) -> dict[str, t.Any]:
-        """``before`` and ``after``, each by the names of resources with the inputs that were, and are or would be,
-        other. What is created or imported stands only in ``after``, what is deleted or discarded only in ``before``,
-        with nothing in it. Resources that share a name are named by their URNs."""
+        """``before`` and ``after``, each by the names of resources (or URNs where several share a name) with the inputs
+        that were, and are or would be, other. What is created or imported stands only in ``after``, what is deleted or
+        discarded only in ``before``, with nothing in it."""
         before: dict[str, dict[str, t.Any]] = {}
         after: dict[str, dict[str, t.Any]] = {}
         whose: dict[str, set[str]] = {}

@@ -87,9 +87,8 @@ def disruption_openings(
 def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definition: t.Any = None) -> list[Row]:
     """A row for each finding about each pool: ``pool``, its name, empty for a fragment and a list of budgets, and what
     ``Lint.as_dict`` has. ``nodes`` is the size of each pool where it is known; ``now`` as of ``given_instant``.
-    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. What is wrong
-    with a pool is a finding; FleetError ``bad-argument``, ``invalid-time`` and ``not-the-definition`` are for the
-    arguments."""
+    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. FleetError
+    ``bad-argument``, ``invalid-time``, ``not-the-definition``."""
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = given_instant(now)
     listed = None if definition is None else consolidation_policies(definition)

@@ -27,9 +27,8 @@ Row = dict[str, t.Any]
 
 def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Found, ...]]:
     """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (empty or None: one by one),
-    in order, with the keys that the filter ``update_stages`` documents; and the ``warnings`` of ``resolve``: members
-    that no group takes, groups without members, numbers that are cut. ``members`` as for ``candidates_given``.
-    FleetError ``not-a-strategy``, and what is wrong with either."""
+    in order, with the keys that the filter ``update_stages`` documents; and the ``warnings`` of ``resolve``.
+    ``members`` as for ``candidates_given``. FleetError ``not-a-strategy``, and what is wrong with either."""
     resolved = resolve(_strategy(strategy), candidates_given(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
 

@@ -243,9 +243,8 @@ def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, vari
 
 def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str]:
     """A line on who carries a run on whose gate was passed, with its ``playbook``; ``state`` is that of an update run,
-    which may stand still until it is started again, and empty for a staged one, or where it is not known. The command
-    stands there only where the records are at the ``usual`` place: an approver reaches others with a login that is not
-    the conductor's."""
+    empty for a staged one, or where it is not known. The command stands there only where the records are at the
+    ``usual`` place: an approver reaches others with a login that is not the conductor's."""
     stands = state in (STOPPED, FAILED)
     command = playbook_command(playbook, {"run": run, **({"restart": True} if stands else {})}) if usual else ""
     words = "takes it up again" if stands else "goes on with it, unless that is under way"
@@ -287,10 +286,10 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
 def after_status(
     runs: t.Iterable[RunNeed], *, is_behind: bool, unlooked: bool = False, in_files: bool = False
 ) -> list[NextStep]:
-    """After the state of the fleet: reading members anew, where runs have seen more of some since these were read
-    (``is_behind``); looking for drift where nobody has (``unlooked``); and carrying on the first ``MOST`` staged runs
-    and rotations that nobody seems to conduct. Where records are ``in_files`` a staged run with overrides needs the
-    files with these again, and no record tells where they are."""
+    """After the state of the fleet: reading members anew (``is_behind``: runs have seen more of some since); looking
+    for drift where nobody has (``unlooked``); and carrying on the first ``MOST`` staged runs and rotations that nobody
+    seems to conduct. Where records are ``in_files`` a staged run with overrides needs the files with these again, and
+    no record tells where they are."""
     left = [each for each in runs if each.needs == FOR_CONDUCTOR and each.kind in _CARRIED_ON][:MOST]
     steps = [NextStep(to="read members anew", playbook="facts", variables={})] if is_behind else []
     if unlooked:

@@ -53,9 +53,8 @@ def level_counts(remarks: t.Sequence[LintProblem]) -> dict[str, int]:
 def findings_summary(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> str:
-    """One sentence: findings by level, in how many ``documents``, how many of which are of kinds that have rules
-    (``checked``); how many findings comments silence (``silenced``), and how many files hold no manifest
-    (``passed_over``), if there are any."""
+    """One sentence: findings by level, in how many ``documents``, of which ``checked`` are of kinds that have rules;
+    how many findings comments silence (``silenced``), and how many files hold no manifest (``passed_over``)."""
     found = ", ".join(
         f"{number} {level}{'' if number == 1 else 's'}" for level, number in level_counts(remarks).items()
     )

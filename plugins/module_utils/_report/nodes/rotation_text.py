@@ -54,8 +54,8 @@ def rotation_text(
 
 
 def young_text(name: str, young: int, since: datetime | None) -> list[str]:
-    """A sentence about the ``young`` nodes that stay because they came after ``since``, the instant at which the
-    rotation began first; no line for none of them, or without that instant."""
+    """A sentence about the ``young`` nodes that stay because they came after ``since``, when the rotation began first;
+    no line for none, or without that instant."""
     if not young or since is None:
         return []
     nodes, stay = number_of(young, "node"), "stays" if young == 1 else "stay"

@@ -55,8 +55,8 @@ def minute(at: datetime) -> str:
 
 
 def others_counted(names: t.Sequence[str]) -> list[str]:
-    """Indented lines such as ``and 5 more with the same answer: b, c, d and 2 more``, for six names: those after the
-    first are counted, and ``OTHERS`` of them named."""
+    """An indented line that counts and names those after the first, such as
+    ``and 5 more with the same answer: b, c, d and 2 more``; none for one name."""
     if len(names) < 2:
         return []
     return folded(f"and {len(names) - 1} more with the same answer: {listed(names[1:], OTHERS)}", "    ")
@@ -64,8 +64,7 @@ def others_counted(names: t.Sequence[str]) -> list[str]:
 
 def against_words(each: Permission) -> list[str]:
     """What is against it now, or permits it, in sentences, that of a freeze with the openings of windows that it closes
-    in the days that were asked for; then what other freezes close, a line for each of the first ``FREEZES``, and how
-    many more there are."""
+    in the days that were asked for; then what other freezes close."""
     found: dict[str, list[ClosedSpan]] = {}
     for one in each.closed:
         found.setdefault(one.freeze, []).append(one)

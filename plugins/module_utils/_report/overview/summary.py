@@ -94,8 +94,8 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers as a table, what has changed since an earlier report, if there is one, the first ``SHOWN`` notes and
-    how many more there are, of changes too, and ``page``, where the page is; empty if it was not written."""
+    """The numbers as a table, what has changed since an earlier report, if there is one, notes, and ``page``, where the
+    page is; empty if it was not written."""
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
     lines += _changes(report) if report["since"] else []
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]

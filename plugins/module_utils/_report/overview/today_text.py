@@ -61,9 +61,9 @@ _DETAIL = "    "
 
 
 def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
-    """The headline, a row for each cluster with what is to be said of it below; of more than ``SHOWN`` clusters so many
-    of those that ask for attention or have something in flight, and of the others how many each group has. Then images
-    and notes. Without clusters a sentence with ``place``, where the records are, and notes."""
+    """The headline, a row for each cluster with what is to be said of it below; of a large fleet those that ask for
+    attention or have something in flight, and of the others how many each group has. Then images and notes. Without
+    clusters a sentence with ``place``, where the records are, and notes."""
     if not today.members:
         return [*folded(f"no cluster is recorded in {place}; {ELSEWHERE}"), *notes_text(notes)]
     lines = folded(_headline(today))
