@@ -82,10 +82,9 @@ class ActionModule(Verb):
         return SERVERS if options["state"] in ("conducted", "checked") else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
-        """Makes, checks, starts, stops, conducts, retries or deletes a run, or skips parts of it, as ``state`` says,
-        prints it, and says how it goes on; in check mode nothing is recorded. The outcome of ``conducted`` is that of
-        ``verdict``, that of ``checked`` ``failed`` if anything blocks. FleetError as of ``update_manifests``,
-        ``run_meant``, ``targets_of`` and what is called for the state."""
+        """Does what ``state`` says of a run, prints it, and says how it goes on; in check mode nothing is recorded. The
+        outcome of ``conducted`` is that of ``verdict``, that of ``checked`` ``failed`` if anything blocks. FleetError
+        as of ``update_manifests``, ``run_meant``, ``targets_of`` and what is called for the state."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         name = run_meant(options["name"] or "", given.runs)
         targets = targets_of(options["targets"], options["state"] == "skipped")

@@ -85,9 +85,9 @@ def unknown(
     known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
 ) -> list[Problem]:
     """A problem ``unknown-variable`` for each of the names that were given and not known, by name, that of words
-    without a variable (``_raw_params``) first. ``alone``: nobody else can mean them; otherwise those that are near no
-    known name are passed over, but for words without a variable. ``options`` are variables by the option of the verb
-    that they set: one that is given in its variable's place is a problem in any case, and the hint names the
+    without a variable (``_raw_params``) first. Unless they are ``alone``, so that nobody else can mean them, those that
+    are near no known name are passed over, but for words without a variable. ``options`` are variables by the option of
+    the verb that they set: one that is given in its variable's place is a problem in any case, and the hint names the
     variable."""
     problems = []
     for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):

@@ -60,9 +60,8 @@ def is_brief() -> bool:
 
 
 def wait_until_heard(last: t.Sequence[str] = ()) -> None:
-    """Waits until everything that was said is printed: as long as it takes for room for one more line, then at most
-    ``PATIENCE`` seconds; sends SIGINT to ansible-playbook if nobody reads its output. Does nothing where this is no
-    worker.
+    """Waits until everything that was said is printed, for at most ``PATIENCE`` seconds once there is room for one more
+    line; sends SIGINT to ansible-playbook if nobody reads its output. Does nothing where this is no worker.
 
     If nothing is printed any more, the ``last`` words of one that was interrupted are written by itself, after
     ``HURRY`` seconds: ansible-playbook has heard of the interruption, too.

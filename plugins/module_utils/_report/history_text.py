@@ -39,8 +39,7 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) -> list[str]:
     """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and below what is to
     be said of it; without any act a sentence with ``place``, where the records are, and whether only some acts were
-    ``wanted``. Gates in messages are named by where they stand, and by their ids only where two of an object stand in
-    one place."""
+    ``wanted``. Gates in messages are named by where they stand, if that can be told."""
     if not rows:
         return folded(f"no act{' of those asked for' if wanted else ''} is recorded in {place}")
     header = _line("WHEN", "WHO", "WHAT", "TO")
@@ -49,8 +48,8 @@ def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) 
 
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
     """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. Acts are in the order given.
-    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe; Markdown cuts cells at about
-    4,000 characters and names gates as ``history_text`` does; CSV and JSON have all."""
+    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. CSV and JSON have all; Markdown
+    is cut and names gates as ``history_text`` does."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 

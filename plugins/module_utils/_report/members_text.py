@@ -62,9 +62,8 @@ def left_text(
     written: bool = True,
 ) -> list[str]:
     """Each member that leaves, or would where nothing is ``written``, by name, with what is deleted or released there,
-    placement by placement: ``outcomes`` are by member and placement, and what several of them share is told once.
-    ``unreachable`` are not asked, ``doubles`` are members whose cluster stays one under another name, ``others`` names
-    by member what other records hold there."""
+    placement by placement; ``outcomes`` are by member and placement. ``unreachable`` are not asked, ``doubles`` are
+    members whose cluster stays one under another name, ``others`` names by member what other records hold there."""
     lines: list[str] = []
     leaves = "leaves" if written else "would leave"
     for name in sorted(left):

@@ -28,10 +28,10 @@ def placements_text(
     runs: t.Iterable[RunStanding] = (),
     held: t.Mapping[str, t.Collection[str]] | None = None,
 ) -> list[str]:
-    """A row for each placement, by name; below it one for each cluster, those that are not Available first, at most
-    ``SHOWN``; then its staged update ``runs``. Where no placement is recorded a sentence with ``place``, where the
-    records are. ``held`` are the clusters with a binding by placement, if known: one that is Available by the status
-    and has none is told as ``gone``."""
+    """A row for each placement, by name; below it one for each cluster, those that are not Available first; then its
+    staged update ``runs``. Where no placement is recorded a sentence with ``place``, where the records are. ``held``
+    are the clusters with a binding by placement, if known: one that is Available by the status and has none is told as
+    ``gone``."""
     rows: list[Row] = []
     by_placement: dict[str, list[RunStanding]] = {}
     for each in runs:

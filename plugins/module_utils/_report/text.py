@@ -105,9 +105,9 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
     """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why, its objects
-    and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, lifted
-    ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by cluster, also what was done or seen on
-    members. Long lists are cut, and the rest counted, but that of objects that leave. FleetError as of ``waves``."""
+    and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, and notes
+    but those of ``notes_before_plan``. With ``outcomes``, by cluster, also what was done or seen on members. Long lists
+    are cut, but that of objects that leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.is_by_staged_runs) for each in plan.changes_first]

@@ -34,8 +34,7 @@ def upgrade_plan_text(
     first member that has it; others name that member.
 
     Below, a note where all are skipped or fail; of those that change a warning on members in ``without_window`` where a
-    profile made the run, and a note on those in ``stops_unattended_updates``, whose driver declares that updates of the
-    operating system by itself are switched off.
+    profile made the run, and a note on those whose driver ``stops_unattended_updates`` of the operating system.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
     images = "" if target.type == CONTROL_PLANE_ONLY else f", images: {target.selection}"

@@ -82,11 +82,8 @@ def read_fleet(
     namespaces; windows by ``commands``, costs by ``prices``. A member that cannot be read is in ``failed``, keeps its
     older facts and becomes unhealthy, if it was read before; one that was not asked for a failure of this machine
     (``NotAsked``) keeps its health too. A part that cannot be read is missing; without its nodes a member counts as not
-    read if they were never counted.
-
-    There are ``threads`` in each of the ``workers``, which are processes. FleetError ``no-workers`` as of
-    ``shared_out``, and where this process starts no thread.
-    """
+    read if they were never counted. There are ``threads`` in each of the ``workers``, which are processes. FleetError
+    ``no-workers``."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         """What each of these members says, through these clients, or why it could not be read."""

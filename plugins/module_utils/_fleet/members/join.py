@@ -52,7 +52,7 @@ class MemberSpec:
     """What is wanted of one member. None leaves what is recorded as it is. ``labels`` and ``taints`` replace all
     recorded ones but labels of the cloud and the mark of an evacuation, ``connection`` the whole recorded one,
     ``fields`` only those of their names; the last two are named as in the spec of its FleetMember. ``rebuilt``: its
-    cluster may be another one than the one that joined, and labels of the former's cloud may go."""
+    cluster may be another one than the one that joined."""
 
     name: str
     connection: t.Mapping[str, t.Any] | None = None

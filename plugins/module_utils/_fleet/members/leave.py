@@ -53,9 +53,8 @@ class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
     how many clusters ``remove`` may take a placement from, a number or a share such as ``30%``, but one at least;
-    ``prune_kinds`` are kinds (Namespace, CustomResourceDefinition) that ``remove`` deletes although they may hold more
-    than was placed; ``patience`` is how many seconds to wait for what is deleted to be gone, for each placement on a
-    member."""
+    ``prune_kinds`` are kinds that ``remove`` deletes although they may hold more than was placed; ``patience`` is how
+    many seconds to wait for what is deleted to be gone, for each placement on a member."""
 
     names: tuple[str, ...]
     remove: bool = False
@@ -86,11 +85,10 @@ def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
     is not touched, nor is a cluster that is still a member under another name. Meanwhile no placement that they hold is
     carried out, and no other is brought to them.
 
-    FleetError ``lease-held`` where somebody is at it; ``records-moved`` where the other name of a cluster leaves at the
-    same time or has just left; ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is
-    no matter on a member that is forgotten as unreachable); ``brake-max-removals``; ``record-damaged``, others of the
-    records; ``no-workers``; ``lease-lost``, after which some may be gone already. ValueError with ``remove`` for
-    ``max_removals`` that are no number and no share.
+    FleetError ``lease-held`` where somebody is at it; ``records-moved`` where the other name of a cluster leaves, too;
+    ``member-busy``, ``brake-max-removals``, ``record-damaged``, others of the records, ``no-workers``; ``lease-lost``,
+    after which some may be gone already. ValueError with ``remove`` for ``max_removals`` that are no number and no
+    share.
 
     If a member cannot be looked at for an error of ``WHOLE_MEMBER``, that is raised; for another one the member stays,
     and if all do, that is raised; with ``forget_unreachable`` it is forgotten in either case. A member on which

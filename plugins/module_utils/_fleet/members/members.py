@@ -136,12 +136,12 @@ def _opened(clients: Clients, name: str) -> t.Callable[[], KubeClient]:
 
 @dataclass
 class Clients:
-    """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
+    """Clients of members, made when they are first asked for and closed together. Safe to use from threads. This is the
+    one door to members: the first time each is asked which cluster it is.
 
-    This is the one door to members: the first time each is asked which cluster it is. ``hub`` is where Secrets with
-    kubeconfigs lie; paths of kubeconfigs are read by ``environ``. ``strict`` as in ``Identities``; verbs that write on
-    members give ``leases``. Members in ``ready_first`` must say that they are ready. From each ``get`` on a member has
-    ``timeout.whole`` seconds for what is asked of it then.
+    ``hub`` is where Secrets with kubeconfigs lie; paths of kubeconfigs are read by ``environ``. ``strict`` as in
+    ``Identities``; verbs that write on members give ``leases``. Members in ``ready_first`` must say that they are
+    ready. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
     """
 
     members: t.Mapping[str, FleetMember]

@@ -34,9 +34,9 @@ class MaintenanceCommands:
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def ask(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
-        """The windows of a member whose client is open; None where no command is for it and it bears no annotation. A
-        command has ``SECONDS``. FleetError ``maintenance-unread``, ``unsafe-argument`` where what the FleetMember says
-        would become an option or words of a script, and as of ``cluster_maintenance``."""
+        """The windows of a member whose client is open, by its command, which has ``SECONDS``, or its annotation; None
+        without either. FleetError ``maintenance-unread``, ``unsafe-argument`` where what the FleetMember says would
+        become an option or words of a script, and as of ``cluster_maintenance``."""
         argv = self.by_provider.get(member.spec.provider)
         if not argv:
             return annotated(member.name, clients)

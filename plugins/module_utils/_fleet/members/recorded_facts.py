@@ -39,11 +39,10 @@ def recorded_or_read_facts(
     pods: bool,
     namespaces: bool = False,
 ) -> FactsSnapshot:
-    """The facts of all members, in the order of names: for those in ``recorded`` what the records hold, for others what
-    they say now, ``pods`` and ``namespaces`` as of ``read_fleet``, or older facts where they cannot be read. Nodes and
-    certificates are there only of those read now. The snapshot counts as captured when the oldest of the recorded facts
-    were read, else ``now``. FleetError with the first problem of each member if none is recorded and none can be read;
-    ``no-workers``."""
+    """The facts of all members, in the order of names: for those in ``recorded`` what the records hold, for others as
+    of ``read_fleet``. Nodes and certificates are there only of those read now. The snapshot counts as captured when the
+    oldest of the recorded facts were read, else ``now``. FleetError with the first problem of each member if none is
+    recorded and none can be read; ``no-workers``."""
     unknown = {name: each for name, each in members.items() if name not in recorded}
     reading = read_fleet(unknown, clients, now, pods=pods, namespaces=namespaces)
     if members and len(reading.failed) == len(members):

@@ -32,11 +32,10 @@ def pool_calendars(
     facts: FactsSnapshot | None,
     now: datetime,
 ) -> tuple[tuple[PoolCalendar, ...], tuple[Problem, ...]]:
-    """A calendar for each NodePool of the files, in their order, and each number of nodes that clusters have of it, the
-    smallest first, by the nodes in ``facts`` or else by the members' records; one without a number where no cluster has
-    the pool. ``src`` was given for calendars, ``beside`` may have some too. And what is to be told: that ``src`` has no
-    NodePool, and what is wrong with recorded freezes, which are all left out then. FleetError with all that is wrong
-    with the files."""
+    """A calendar for each NodePool of the files and each number of nodes that clusters have of it, the smallest first,
+    by the nodes in ``facts`` or else by the members' records; one without a number where no cluster has the pool. And
+    what is to be told: that ``src`` has no NodePool, and what is wrong with recorded freezes, which are all left out
+    then; ``beside`` may have NodePools too. FleetError with all that is wrong with the files."""
     paths = dict.fromkeys((*src, *beside))
     pools = _pools(read_manifests(paths) if paths else ())
     sizes = _sizes(members, facts) if pools else {}

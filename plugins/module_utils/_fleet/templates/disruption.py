@@ -51,10 +51,10 @@ def allowed_disruptions(
     """A row for each pool, in the order given, and reason: what may be disrupted now (``allowed``, None where no budget
     limits it), the arithmetic, and the next change within a year, None if none comes.
 
-    ``nodes`` is a number of nodes that count, or their manifests, of which those that are leaving or not Ready are
-    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one; a pool without a name
-    has all nodes. ``reason`` None: all of them. ``now`` as of ``given_instant``. FleetError ``bad-argument``,
-    ``invalid-time``, with all problems of pools, and as of ``read_node`` and ``read_node_claim``.
+    ``nodes`` is a number of nodes that count, or their manifests. Without ``node_claims`` each node with the label of a
+    pool counts as having one; a pool without a name has all nodes. ``reason`` None: all of them. ``now`` as of
+    ``given_instant``. FleetError ``bad-argument``, ``invalid-time``, with all problems of pools, and as of
+    ``read_node`` and ``read_node_claim``.
     """
     at, rows = given_instant(now), []
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -108,14 +108,14 @@ def is_disruptable(
     reason: str | None = None,
     now: t.Any = None,
 ) -> bool:
-    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it; a Node that does not say its
-    instance type yet is none to it. ``now`` as of ``given_instant``.
+    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it. ``now`` as of
+    ``given_instant``.
 
     Pods and PodDisruptionBudgets are looked at for a Node; ``nodes`` and ``reason`` for a NodePool, which needs
     ``nodes`` and, with ``reason`` None, has to be free for every reason; NodeClaims for both. Without them (None) a
-    Node counts as managed, and is on its way out if it has Karpenter's taint. It has to have the label of a pool; of
-    the pool nothing else need be known. FleetError ``bad-argument``, ``invalid-time``, and those of documents that
-    cannot be read.
+    Node counts as managed, and is on its way out if it has Karpenter's taint. It has to have the label of a pool, of
+    which nothing else need be known. FleetError ``bad-argument``, ``invalid-time``, and those of documents that cannot
+    be read.
     """
     at = given_instant(now)
     document, *more = objects(value, "input") or [{}]

@@ -72,8 +72,8 @@ class NextStep:
 def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
     """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
     command, or that would be cut where it is printed. ``records`` is where they are, empty for the usual place;
-    ``as_now`` are options that were given, and that whoever carries the same on (``CARRYING_ON``) has to give again:
-    those ``OF_A_WORD`` stand in the command, others, such as ``drivers``, are named."""
+    ``as_now`` are options that were given, and that whoever carries the same on (``CARRYING_ON``) has to give again: in
+    the command, or named."""
     lines = []
     for each in steps:
         again = {name: as_now[name] for name in as_now if each.playbook in CARRYING_ON and name not in each.variables}
@@ -91,12 +91,11 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
 def after_run(
     run: UpdateRun, now: datetime, resumes: datetime | None = None, newer: UpdateRun | None = None
 ) -> list[NextStep]:
-    """How an update run goes on from its state. Of one that is Pending or Running, after at most ``MOST`` open gates
-    that people have to approve, it is carried on, from ``resumes`` on where that is a minute away or more and nothing
-    but time is waited for. Stopped or Failed, it is restarted, after such gates; before the restart of a Failed one its
-    failed members can be left out, if they are ``MOST`` at most; where a ``newer`` run stands for a Failed one, that
-    alone is told. Of one that is Completed or Skipped a run that repeats what failed or was skipped, nothing if there
-    is none."""
+    """How an update run goes on from its state. Pending or Running, it is carried on, after open gates that people have
+    to approve, from ``resumes`` on where that is a minute away or more and nothing but time is waited for. Stopped or
+    Failed, it is restarted, after such gates; few failed members can be left out before that; where a ``newer`` run
+    stands for a Failed one, that alone is told. Completed or Skipped, it is followed by a run that repeats what failed
+    or was skipped, if anything was."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -192,8 +191,8 @@ def after_staged(
     newer: RunStanding | None = None,
 ) -> list[NextStep]:
     """How a staged update run goes on; ``state`` is its word in results. ``approvals`` are stages and timings that it
-    waits for, the first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once
-    more, ``beside`` those that only a new run needs.
+    waits for, ``again`` the variables that its playbook was given and needs once more, ``beside`` those that only a new
+    run needs.
 
     After one that failed a new run does the same; where a ``newer`` one has begun after it, that alone is named. Where
     a run waits ``late`` for clusters that may never come right, a new one brings what was mended and applied. In these
@@ -242,9 +241,9 @@ def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, vari
 
 
 def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str]:
-    """A line on who carries a run on whose gate was passed, with its ``playbook``; ``state`` is that of an update run,
-    empty for a staged one, or where it is not known. The command stands there only where the records are at the
-    ``usual`` place: an approver reaches others with a login that is not the conductor's."""
+    """A line on who carries a run on whose gate was passed; ``state`` is that of an update run, empty for a staged one,
+    or where it is not known. The command stands there only where the records are at the ``usual`` place: an approver
+    reaches others with a login that is not the conductor's."""
     stands = state in (STOPPED, FAILED)
     command = playbook_command(playbook, {"run": run, **({"restart": True} if stands else {})}) if usual else ""
     words = "takes it up again" if stands else "goes on with it, unless that is under way"
@@ -355,9 +354,8 @@ def after_rotation(
     name: str, outcome: str, resume_at: datetime | None = None, young: int = 0, kept: t.Iterable[str] = ()
 ) -> list[NextStep]:
     """The step that carries on a rotation whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
-    before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it
-    (``member/node``). After another outcome the one that replaces all nodes again, if there are ``young`` ones that it
-    has left."""
+    before it those that take the annotation from nodes that are ``kept`` by it (``member/node``). After another outcome
+    the one that replaces all nodes again, if it has left ``young`` ones."""
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []

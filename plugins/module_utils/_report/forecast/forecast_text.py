@@ -39,11 +39,10 @@ Row = tuple[str, str, str, str]
 @dataclass(frozen=True, kw_only=True)
 class ForecastWords:
     """A forecast in words: ``answer`` says when the run is done, ``known`` how long upgrades take, and the next change.
-    ``rows`` are run, stages and the first ``SHOWN`` members of each, indented: begin and end in UTC by the course in
-    the middle, and at the latest by when nine of ten courses have ended it. ``held`` are stages and members of these
-    that wait for something else than their turn, and for what; ``fails`` the first ``SHOWN`` members that fail without
-    a start, and why; ``blocker`` is what the run as a whole waits for; ``ends_failed`` whether it will have failed at
-    its end."""
+    ``rows`` are run, stages and the first members of each, indented: begin and end in UTC by the course in the middle,
+    and at the latest by when nine of ten courses have ended it. ``held`` are stages and members of these that wait for
+    something else than their turn, and for what; ``fails`` members that fail without a start, and why; ``blocker`` is
+    what the run as a whole waits for; ``ends_failed`` whether it will have failed at its end."""
 
     answer: str
     blocker: str = ""

@@ -28,8 +28,8 @@ def maintenance_text(
 ) -> list[str]:
     """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, below a line
     that says so where they are not ``written``; those that stay the ``same``; then, if anything changes, the clusters
-    whose openings move in the next 30 days, for each kind of work as of ``works_told``, or that none does. ``before``
-    and ``after`` are of the same clusters, in the same order."""
+    whose openings move in the next 30 days, or that none does. ``before`` and ``after`` are of the same clusters, in
+    the same order."""
     lines = [] if written or not changes else ["nothing is recorded, this is only what would change:"]
     lines += [line for each in changes for line in _change(each)]
     if same:

@@ -41,8 +41,8 @@ def openings_text(
 ) -> list[str]:
     """For each kind of work, as of ``works_told``, a table at ``now``: whether each cluster is open, why, and its next
     opening; below it what changes against ``before``, the same clusters by what is recorded alone, unless that is
-    empty. Then the openings within ``days``, unless there are too many different answers; clusters that are evacuated;
-    and the budgets of ``pools``. Instants are in UTC, openings by the clock of the windows."""
+    empty. Then the openings within ``days``, unless answers differ much; clusters that are evacuated; and the budgets
+    of ``pools``. Instants are in UTC, openings by the clock of the windows."""
     works = works_told(found)
     lines: list[str] = []
     for title, work in works:

@@ -151,10 +151,9 @@ def moved_lines(
     hint: str = "; ask for them by name",
 ) -> list[str]:
     """A table of before and after side by side, of those clusters whose openings for the ``work`` move, the worst
-    first: unknown, without any opening, then by how much later the next one is, last those that had none before.
-    Clusters that move alike share a row. No lines if none moves. Both sequences are of the same clusters, in one order;
-    ValueError if one is longer. ``heads`` are the titles of the columns, ``hint`` ends the line that counts clusters
-    beyond ``most`` rows."""
+    first: unknown, without any opening, then by how much later the next one is. Clusters that move alike share a row.
+    No lines if none moves. Both sequences are of the same clusters, in one order; ValueError if one is longer.
+    ``heads`` are the titles of the columns, ``hint`` ends the line that counts clusters beyond ``most`` rows."""
     rows: dict[tuple[str, str], list[str]] = {}
     for old, new in sorted(zip(before, found, strict=True), key=lambda pair: _badness(pair, work)):
         one, other = old.permissions[work], new.permissions[work]

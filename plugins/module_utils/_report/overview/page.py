@@ -4,7 +4,7 @@
 """An overview of the fleet as one HTML page, with charts and tabs, that needs no server, no network and no file beside
 it.
 
-The data travel packed, so that no text of theirs is ever part of the markup; scripts run by their hashes alone, and put
+The data travel packed, so that no text of theirs is part of the markup; scripts run by their hashes alone, and put
 texts into elements only as text.
 """
 

@@ -17,9 +17,8 @@ LACKING = "to read facts: ansible-playbook gitops.fleet.facts; then add -e facts
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
     """A sentence for each explanation, as ``explanations`` gives them; below it that the cluster still holds what is to
-    be taken away, and, if ``whole``, the contest that it won or lost; in lines that fit the terminal. Then when
-    clusters were read whose facts it goes by, which prices or properties were lacking to compare them, and, where an
-    agent is not online by the facts, how to give newer ones."""
+    be taken away, and, if ``whole``, the contest that it won or lost; in lines that fit the terminal. Then how old the
+    facts are, which prices or properties were lacking, and how to give facts where these are lacking."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:
