@@ -94,9 +94,9 @@ def _state(run: UpdateRun) -> str:
 
 def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
     """The run as lines: goal and digest, then the tree as a table. If it is not ``begun``, what is Running only would
-    begin. Why a member failed stands in its own row alone. What is noted of several members that are done alike stands
-    once, below the tree; then members that no stage covers. Of large groups members that failed, run or wait are shown
-    before others, and the rest is counted."""
+    begin. The message of a failed run, stage or group is left out where members below it have failed, whose rows say
+    why. What is noted of several members that are done alike stands once, below the tree; then members that no stage
+    covers. Of large groups members that failed, run or wait are shown before others, and the rest is counted."""
     status = run.status
     members = status.members
     lines = [f"run {run.name}: {goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]

@@ -108,7 +108,7 @@ def gather_today(
     placement_records: t.Iterable[Record],
     look: DriftLook | None = None,
 ) -> Today:
-    """A row, by name, for every FleetMember and MemberCluster that is given as it is recorded, with what the records
+    """A row for each name of the FleetMembers and MemberClusters, given as they are recorded, with what the records
     hold of placements and runs, and what a ``look`` for drift has found. What is damaged, or cannot be listed, is told
     in ``notes`` and left out; no FleetError of records is raised."""
     found = _Gathered(session.clock())

@@ -71,9 +71,9 @@ class StackReport:
 
 
 def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
-    """Carries out the ``state`` that the options of the verb ``pulumi_stack`` ask for; all but those of ``place`` and
-    ``allow_delete`` may be left out. With ``check`` it only looks, though an engine is built and the folder of a state
-    in files made if need be; else it is ``alone``. Told to end, it ends the engine.
+    """Carries out the ``state`` that the options of the verb ``pulumi_stack`` ask for; ``allow_delete`` and what
+    ``place`` needs must be among them. With ``check`` it only looks, though an engine is built and the folder of a
+    state in files made if need be; else it is ``alone``. Told to end, it ends the engine.
 
     FleetError ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
     ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``, ``interrupted``, ``bad-config``,
