@@ -148,8 +148,8 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
 
 
 def given_as(task_path: str, message: str) -> str:
-    """Which variables set the options that a ``message`` on missing ones names, where these have other names than the
-    options; empty if none has, and for tasks of other playbooks. ``task_path`` as of ``is_of_ours``."""
+    """Which variables set the options that a ``message`` on missing ones names, where these have other names; empty if
+    none has, and for tasks of other playbooks. ``task_path`` as of ``is_of_ours``."""
     _before, _colon, missing = message.partition("missing required arguments: ")
     if not missing or not is_of_ours(task_path):
         return ""
@@ -160,7 +160,7 @@ def given_as(task_path: str, message: str) -> str:
 
 def parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The options as they were given; one that is a list by its argument spec, and was given as a text, is parted at
-    commas, as Ansible does, blanks kept: in a command that is printed, the text would be a single name."""
+    commas, as Ansible does: in a command that is printed, the text would be a single name."""
     lists = {name for name, option in spec.items() if option.get("type") == "list"}
     return {name: each.split(",") if name in lists and isinstance(each, str) else each for name, each in given.items()}
 

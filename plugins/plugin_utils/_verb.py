@@ -84,8 +84,8 @@ class Run:
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
         """The session that the options name, to be closed by ``with``. It writes, unless the task runs in check mode or
-        ``writes`` says other. Its place is added to ``places``. A session that only reads a copy of records is a
-        warning, if it is known of what; writes to a copy are refused. FleetError as of ``open_session``."""
+        ``writes`` says other. Its place is added to ``places``; that a session which only reads is of a copy is a
+        warning, where that is known. FleetError as of ``open_session``."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
@@ -115,7 +115,7 @@ class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
     the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
     ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said. ``data``
-    are further keys of the result, in which secrets are hidden; ``diff`` is in it where ``--diff`` is on."""
+    are further keys of the result; ``diff`` is in it where ``--diff`` is on."""
 
     changed: bool
     outcome: str = "done"

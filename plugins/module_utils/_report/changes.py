@@ -31,7 +31,7 @@ NOT_KNOWN = "may change: what was applied is not known to its fields"
 
 def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
     """What changes in each object, as lines of any length; those of fields, as of ``field_lines``, begin with two
-    spaces. At most ``OBJECTS`` objects, then how many more there are."""
+    spaces. At most ``OBJECTS`` objects."""
     lines = []
     for each in objects[:OBJECTS]:
         if each.action == CHANGED and each.fields:
@@ -52,7 +52,7 @@ def override_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
     """A line for each field: what it was and what it becomes, or what happens to one that is given up; values are cut
-    at ``VALUE`` characters. At most ``FIELDS``, then how many more there are."""
+    at ``VALUE`` characters. At most ``FIELDS`` fields."""
     shown = (replace(each, old=told_data(each.old), new=told_data(each.new)) for each in fields[:FIELDS])
     lines = [each.in_words(VALUE) for each in shown]
     return lines + ([number_of(len(fields) - FIELDS, "more field")] if len(fields) > FIELDS else [])
@@ -60,8 +60,7 @@ def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
     """What a look at the member found would change there, in the order of its steps: objects by fields, and beside them
-    those that are new, or of which no field is known. Empty where no step has fields, as where these were not asked
-    for."""
+    those that are new, or of which no field is known. Empty where no step has fields."""
     if not any(each.changes for each in outcome.steps):
         return ()
     coming = (each for each in outcome.steps if each.changes or each.action in _COMING)

@@ -53,8 +53,8 @@ class FarAlong:
 
 
 def far_along(line: str) -> FarAlong | None:
-    """How far the work is that a line of a verb tells of, those that failed or were skipped being done with; the
-    subject is cut at about ``NAME`` characters. None if it tells of none."""
+    """How far the work is that a line of a verb tells of, those that failed or were skipped being done with. None if it
+    tells of none."""
     for pattern in (_STAGE, _RUN, _PLACEMENT, _BUILD, _DOWNLOAD):
         found = pattern.match(line)
         if found is None:
@@ -75,14 +75,14 @@ def _number(text: str) -> int:
 
 @dataclass
 class SubjectPace:
-    """How long each subject will take at the pace that it had so far. Instants are seconds of a clock that never goes
-    back."""
+    """How long each subject will take at the pace that it had so far."""
 
     _first: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def left(self, far: FarAlong, now: float) -> float | None:
-        """Seconds until the subject is done, as it tells itself, else by its pace since the first call for it. None
-        where that is not known: nothing was done since, or the subject began anew."""
+        """Seconds until the subject is done, as it tells itself, else by its pace since the first call for it; ``now``
+        is of a clock that never goes back. None where that is not known: nothing was done since, or the subject began
+        anew."""
         if far.left is not None or far.done >= far.whole:
             return far.left
         began, before = self._first.setdefault(far.subject, (now, far.done))

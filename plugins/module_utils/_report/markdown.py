@@ -70,9 +70,8 @@ def size_of(lines: t.Iterable[str]) -> int:
 
 
 def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> list[str]:
-    """The first of the ``total`` lines, as many as keep within ``room`` bytes; then how many more there are, in the
-    place of ``{}`` in ``more``, a line that the room does not count. Of ``lines`` not all of the total need be
-    given."""
+    """The first of the ``total`` lines, as many as keep within ``room`` bytes; then, not counted, ``more`` with how
+    many more there are in place of its ``{}``. Of ``lines`` not all of the total need be given."""
     kept: list[str] = []
     for line in lines:
         room -= size_of([line])
@@ -83,8 +82,8 @@ def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> 
 
 
 def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
-    """An empty line, a line for each of the first ``SHOWN`` notes, as many as keep within ``room`` bytes, and how many
-    more there are; nothing without notes."""
+    """An empty line, and a line for each of the first ``SHOWN`` notes, as many as keep within ``room`` bytes; nothing
+    without notes."""
     told = (f"- note: {escaped(each, NOTE)}" for each in notes[:SHOWN])
     return ["", *as_many_as_fit(told, len(notes), room, "- {} more notes")] if notes else []
 
@@ -168,8 +167,7 @@ def _section(plan: PlacementPlan) -> list[str]:
 
 
 def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
-    """The lines of a table: the header as it stands, so nothing foreign, the first ``SHOWN`` rows, ``escaped``, and how
-    many more there are."""
+    """The lines of a table: the header as it stands, so nothing foreign, and the first ``SHOWN`` rows, ``escaped``."""
     lines = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header)]
     lines += [f"| {' | '.join(map(escaped, row))} |" for row in rows[:SHOWN]]
     if len(rows) > SHOWN:

@@ -133,8 +133,8 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
-    is that of a first apply to several clusters. Of a placement that staged runs change, who waits for a run.
-    FleetError as of ``waves``."""
+    is that of a first apply to several clusters. Of a placement that staged runs change, who waits for one. FleetError
+    as of ``waves``."""
     if plan.is_by_staged_runs:
         waiting = [each.cluster for each in plan.clusters if not each.stays]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
@@ -172,8 +172,8 @@ def folded(text: str, indent: str = "", most: int = LINE, further: str | None = 
 
 
 def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rows, of two cells and more each; of more than ``SHOWN`` the first so many, and a row that says in its second
-    cell how many more there are."""
+    """The rows, of two cells and more each; of more than ``SHOWN`` the first so many, and a row that says how many more
+    there are."""
     if len(rows) <= SHOWN:
         return list(rows)
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
@@ -191,8 +191,7 @@ def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) 
 
 
 def nothing_to_end(names: t.Iterable[str], plans: t.Iterable[PlacementPlan]) -> list[str]:
-    """That no placement of those ``names`` is recorded of which ``plans`` has none, the first six named; in lines that
-    fit the terminal, none where each has its plan."""
+    """That no placement of those ``names`` is recorded of which ``plans`` has none; in lines that fit the terminal."""
     there = {plan.name for plan in plans}
     missing = [name for name in dict.fromkeys(names) if name not in there]
     return folded(f"no placement of this name is recorded, so nothing of it ends: {listed(missing)}") if missing else []

@@ -29,8 +29,7 @@ class ExistingTold:
 
 def ask_existing(kubeconfig: str, context: str) -> ExistingTold:
     """What the cluster behind a kubeconfig (a path) tells of itself. An empty ``context`` is the current one.
-    FleetError as of ``connection_from_kubeconfig``, ``version`` and ``cluster_words``, but for ``forbidden`` of the
-    latter."""
+    FleetError as of ``connection_from_kubeconfig``, ``version`` and, but for ``forbidden``, ``cluster_words``."""
     with KubeClient(connection_from_kubeconfig(kubeconfig, context)) as client:
         told = version(client).removeprefix("v")
         return ExistingTold(version=told, labels=told_labels(client), uid=_uid(client))

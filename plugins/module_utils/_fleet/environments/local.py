@@ -32,8 +32,7 @@ _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 class LocalFleet:
     """``outcomes`` in the order asked for, then those of the fleet's other clusters. ``kubeconfig`` is the path of the
     kubeconfig of all clusters in the folder, which need not be there; ``kubectl`` that of one, empty where none is at
-    hand, and for clusters that are stopped or absent. ``others`` are names of clusters in the same folder on which
-    nothing was to be done."""
+    hand or wanted. ``others`` are names of clusters in the same folder on which nothing was to be done."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
@@ -157,8 +156,8 @@ def _spec(one: Options) -> ClusterSpec:
 
 
 def port_range(text: str | None) -> PortRange:
-    """The range that a text such as ``21000-21999`` names, two ports or more from 1024 to 65535; the usual one for None
-    or an empty text. FleetError ``bad-port-range`` for any other."""
+    """The range that a text such as ``21000-21999`` names, two ports or more from 1024 to 65535; the usual one without
+    a text. FleetError ``bad-port-range``."""
     if not text:
         return DEFAULT_PORTS
     found = _RANGE.fullmatch(text)

@@ -24,8 +24,8 @@ _WAIT = 1800.0
 
 
 def clusters_of(root: Path, fleet: str) -> tuple[str, ...]:
-    """Names, sorted, of all clusters below ``root`` that were made for the fleet, half made ones too; those whose mark
-    cannot be read are left out. FleetError ``state-unreadable``."""
+    """Names, sorted, of all clusters below ``root`` that are marked as made for the fleet, half made ones too.
+    FleetError ``state-unreadable``."""
     return tuple(name for name in states.cluster_names(root) if _made_for(root / name) == fleet)
 
 
@@ -46,8 +46,8 @@ def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
 
 
 def mark(root: Path, name: str, fleet: str) -> None:
-    """Writes into the folder of a cluster, which is made if it is not there, that the cluster is for the fleet;
-    replaces another mark. FleetError as of ``state.made_folder``."""
+    """Marks the folder of a cluster, which is made if it is not there, as for the fleet; replaces another mark.
+    FleetError as of ``state.made_folder``."""
     folder = states.made_folder(root, name)
     with unwritable_as_error(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())

@@ -53,7 +53,7 @@ MOST_NODES, MOST_RESOURCES, MOST_LISTED = 20_000, 1_000, 100_000
 @dataclass(frozen=True, kw_only=True)
 class FleetReading:
     """``statuses`` are those of the FleetMembers that were read, by name; ``failed`` says why others were not. The
-    ``snapshot`` has all members, in the order in which they were given."""
+    ``snapshot`` has all members, in the order given."""
 
     snapshot: FactsSnapshot
     statuses: t.Mapping[str, FleetMemberStatus] = field(default_factory=dict)
@@ -209,7 +209,7 @@ def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T 
 
 def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
     """A member's nodes in the order of their names, with credentials of ours hidden in their texts. FleetError of the
-    request, ``too-large`` for more than ``MOST_NODES``."""
+    request, ``too-large`` above ``MOST_NODES``."""
     found = read_each(client, "/api/v1/nodes", _node, "Node", MOST_NODES).items
     told = "\n".join(text for node in found for text in _texts_of(node))
     if client.hide(told) != told:

@@ -85,8 +85,8 @@ class Identities:
         self._note_names(recorded_uids(self.members) | self.seen)
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
-        """Adds members that have joined since, with their recorded UIDs. Nobody is asked, and nothing is refused here:
-        ``admit`` and ``notes`` tell that two are one cluster."""
+        """Adds members that have joined since, with their recorded UIDs. Nobody is asked, and nothing is refused
+        here."""
         with self._lock:
             self.members = {**self.members, **members}
             self._note_names(recorded_uids(members))
@@ -98,7 +98,7 @@ class Identities:
 
     def admit(self, name: str, client: KubeClient) -> None:
         """Asks which cluster the member ``name``, one of ``members``, is, and notes that. FleetError ``other-cluster``,
-        what the request raises, and with ``strict`` ``double-member`` and ``forbidden``, which are notes without."""
+        what the request raises, and with ``strict`` ``double-member`` and ``forbidden``."""
         try:
             uid, words = cluster_words(client)
         except FleetError as error:

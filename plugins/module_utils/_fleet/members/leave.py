@@ -68,8 +68,8 @@ class LeaveRequest:
 class Left:
     """``left`` are names of members that went, or would go, as they were asked for; ``outcomes`` are by member and
     placement; ``unreachable`` members were forgotten with what is on them, and ``doubles`` because their cluster is a
-    member under another name. ``others`` are placements of other records, left alone; ``failed`` says why members
-    stayed; ``strangers`` are no members."""
+    member under another name. ``others`` are placements of other records; ``failed`` says why members stayed;
+    ``strangers`` are no members."""
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)

@@ -41,8 +41,8 @@ def rights(
 
     ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``, ``kind``,
     ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own. FleetError
-    ``bad-option`` for a subject without its name or namespace, ``unknown-kind`` where a plural is missing,
-    ``bad-definition``, and those of ``unpacked`` and ``read_manifests``.
+    ``bad-option`` for a subject, ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of
+    ``unpacked`` and ``read_manifests``.
     """
     who = _subject(subject)
     if purpose in PARTS:

@@ -48,8 +48,8 @@ def record_maintenance(
     session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
 ) -> MaintenanceReport:
     """Records, with ``write``, the FleetMaintenances that are new or other, and evidence of each with the commit of
-    ``src``; without, tells what that would change. FleetError ``no-maintenance-given``, as of ``record_specs``, and of
-    the records; what was written before that stays."""
+    ``src``. FleetError ``no-maintenance-given``, as of ``record_specs``, and of the records; what was written before
+    that stays."""
     if not given.maintenance:
         raise nothing_given()
     records, stored = session.records, _stored(session)
@@ -68,9 +68,8 @@ def record_maintenance(
 
 
 def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) -> MaintenanceReport:
-    """Deletes, with ``write``, those FleetMaintenances that are there, and keeps evidence of each; without, tells what
-    that would change. Names that are not there are in ``same``. FleetErrors of the records; what was deleted before
-    that is gone."""
+    """Deletes, with ``write``, those FleetMaintenances that are there, and keeps evidence of each. FleetErrors of the
+    records; what was deleted before that is gone."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
     changes = tuple(maintenance_change(name, maintenance_spec_of(stored[name], problems), None) for name in there)

@@ -44,8 +44,7 @@ _Times = dict[str, dict[str, MemberTimes]]
 @dataclass(frozen=True, kw_only=True)
 class OpeningsQuestion:
     """``names`` of members, all if empty; ``days`` that are looked ahead; what is ``supposed`` stands for what is
-    recorded under the same name, None for nothing. ``snapshot`` is a file with nodes, for the budgets of their
-    pools."""
+    recorded under the same name. ``snapshot`` is a file with nodes, for the budgets of their pools."""
 
     names: tuple[str, ...] = ()
     days: int = 30
@@ -71,9 +70,9 @@ class OpeningsReport:
 
 
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
-    """When the members may be touched, by the records; no member is asked and nothing written. FleetError
-    ``bad-option``, ``no-members``, ``no-such-member``, ``no-maintenance-given``, ``record-damaged``,
-    ``duplicate-location``, others of the records; with a snapshot those of ``nodes_file``."""
+    """When the members may be touched, by the records. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
+    ``no-maintenance-given``, ``record-damaged``, ``duplicate-location``, others of the records; with a snapshot those
+    of ``nodes_file``."""
     refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):

@@ -46,8 +46,8 @@ _MOST_PRINTED, _MOST_SAID, _MOST_EVENTS = 200_000_000, 1_000_000, 50_000_000
 @dataclass(frozen=True, kw_only=True)
 class Commands:
     """Commands for one stack: ``program`` is the folder of its program, ``workspace`` that of its settings. ``seconds``
-    are for one command; ``grace`` for the engine to end what it began when it is asked to, and again for breaking it
-    off. ``told`` says why this process is to end, empty if it is not."""
+    are for one command; ``grace`` for the engine to end what it began when it is asked to, and again to break it off.
+    ``told`` says why this process is to end, empty if it is not."""
 
     pulumi: Path
     stack: str

@@ -55,9 +55,8 @@ class StackPlace:
 def place(options: Options) -> StackPlace:
     """The place that the options ``project_dir``, ``stack`` and ``backend_url`` of a verb, which must be there, and
     ``home``, ``python`` and ``passphrase_file`` name, which are ``~/.pulumi``, this Python and None where they are left
-    out. Relative paths begin where the play runs; a state in files gets ``metadata=skip`` unless its URL says something
-    of that. FleetError with all that there are of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``,
-    ``bad-stack``."""
+    out. Relative paths begin where the play runs. FleetError with all that there are of ``bad-path``, ``no-project``,
+    ``no-passphrase``, ``bad-backend``, ``bad-stack``."""
     problems: list[Problem] = []
 
     def path(option: str, given: str) -> Path:
@@ -160,12 +159,9 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, name
-    by name; names of both get the project's namespace if they have none. The engine writes into it what it would write
-    into the project; it is gone afterwards.
-
-    FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot
-    be parsed; OSError if the folder cannot be made or written.
-    """
+    by name. The engine writes into it what it would write into the project; it is gone afterwards. FleetError
+    ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot be parsed;
+    OSError if the folder cannot be made or written."""
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-stack-") as folder:
         made = Path(folder)
         project, apart = _project(where)

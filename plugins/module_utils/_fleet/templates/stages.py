@@ -35,9 +35,8 @@ def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Fou
 
 def candidates_given(members: t.Any) -> tuple[Candidate, ...]:
     """Members by name, each once, in the order in which they first come. Rows of ``name``, ``group`` and ``labels``,
-    FleetMembers and MemberClusters of one name are put together: labels of all, the later value of a key, and the last
-    group that is not empty. FleetError with the first problem of each row: ``bad-argument``, ``missing-field``,
-    ``wrong-type``."""
+    FleetMembers and MemberClusters of one name are put together; what comes later counts. FleetError with the first
+    problem of each row: ``bad-argument``, ``missing-field``, ``wrong-type``."""
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for index, row in enumerate(objects(members, "members")):

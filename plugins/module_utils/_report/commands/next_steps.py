@@ -252,9 +252,9 @@ def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str
 
 
 def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) -> list[NextStep]:
-    """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``
-    (options of ``member_cluster``), by their names if they are few, or as people list them. Not by the pattern where
-    ``others`` that it matches have a driver already, which it would replace."""
+    """The step that gives the members ``without_driver`` one: by the pattern that was ``given`` (options of
+    ``member_cluster``), by their names if they are few, or as people list them. Not by the pattern where ``others``
+    that it matches have a driver already, which it would replace."""
     if not without_driver:
         return []
     blanks = {"driver": "DRIVER"}
@@ -308,7 +308,7 @@ def after_status(
 
 def after_maintenance(changed: bool) -> list[NextStep]:
     """After windows and freezes were recorded or deleted, if anything ``changed`` by that: when clusters may be touched
-    now, and which runs may go on, which nobody has told to."""
+    now, and which runs may go on."""
     if not changed:
         return []
     return [

@@ -23,8 +23,8 @@ MOST_LINES = 40
 def findings_text(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> list[str]:
-    """Each finding with its place, its text and at most ``MOST_LINES`` lines of the mended form, in lines that fit the
-    terminal; then ``findings_summary``, which the numbers are for."""
+    """Each finding with its place, its text and the mended form, in lines that fit the terminal; then
+    ``findings_summary``, which the numbers are for."""
     lines = [line for each in remarks for line in _lines(each)]
     return [*lines, *folded(findings_summary(remarks, documents, checked, passed_over, silenced), further="")]
 
@@ -68,7 +68,7 @@ def findings_summary(
 
 def yaml_lines(value: t.Any, indent: str = "") -> list[str]:
     """A value as lines of YAML in block style, behind ``indent``; a text or key that is not plainly a word is quoted as
-    in JSON, and what JSON has not, such as a date, is a quoted text."""
+    in JSON, and what JSON has not, such as a date, is a text."""
     if isinstance(value, dict) and value:
         return [line for key, each in value.items() for line in _entry(f"{indent}{_scalar(key)}:", each, indent)]
     if isinstance(value, (list, tuple)) and value:

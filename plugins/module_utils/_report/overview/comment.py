@@ -27,8 +27,7 @@ from .today_text import CERTIFICATES, uncounted_text
 
 def overview_markdown(report: Report) -> str:
     """An overview's JSON data as Markdown: summary and notes first, then a folded section for each matter that has
-    anything to tell, up to the first that would go beyond the size that code hosts accept; then the last line says
-    where the rest is."""
+    anything to tell, up to the first that would go beyond the size that code hosts accept."""
     lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
     lines += markdown_table(("how many", "what"), [(number, words) for _name, number, words in counted(report)])
     lines += notes_markdown(report["notes"], LIMIT // 4)

@@ -65,8 +65,8 @@ def openings_text(
 
 
 def works_told(found: t.Sequence[ClusterOpenings]) -> list[tuple[str, str]]:
-    """Pairs of a title and the kind of work whose permissions are told below it: one pair, titled with both kinds and
-    of ``UPGRADE``, if each cluster has the same answer for both, else one for each kind."""
+    """Pairs of a title and the kind of work whose permissions are told below it: one pair, titled with both, if each
+    cluster has the same answer for both, else one for each kind."""
     if all(each.permissions[UPGRADE] == each.permissions[NODES] for each in found):
         return [(BOTH, UPGRADE)]
     return [(title, work) for work, title in WORDS.items()]

@@ -47,7 +47,7 @@ UNKNOWN = "?"
 
 def overview_counts(report: Report) -> dict[str, int | None]:
     """How many there are of each of ``WORDS`` in the JSON data of an overview; None of what drifted, where that is not
-    known, also where nothing is placed (``drifted_number`` then tells 0)."""
+    known, also where nothing is placed."""
     cells = "".join(each["cells"] for each in report["placements"])
     return {
         "clusters": len(report["clusters"]),
