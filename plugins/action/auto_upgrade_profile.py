@@ -21,12 +21,12 @@ class ActionModule(Verb):
     """Record auto-upgrade profiles, and make the runs that they want, or start them; or delete profiles."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Records the profiles that are given, with their strategies, catalogues and windows; the states ``evaluated``
-        and ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluated`` starts them.
-        ``absent`` only deletes those in ``names``. What was recorded stays, whatever comes after. In check mode nothing
-        is written. The outcome is ``waiting`` while somebody else evaluates, ``partial`` where a profile failed.
-        FleetError ``nothing-asked`` for ``absent`` without names, ``bad-option`` for empty ones, and as of
-        ``update_manifests``, ``record_profiles`` and ``evaluate_profiles``."""
+        """Records the given profiles with their strategies, catalogues and windows; the states ``evaluated`` and
+        ``generated`` then make the runs that those in ``names``, or all, want now, and ``evaluated`` starts them.
+        ``absent`` only deletes those in ``names``. In check mode nothing is written. The outcome is ``waiting`` while
+        somebody else evaluates, ``partial`` where a profile failed. FleetError ``nothing-asked`` for ``absent`` without
+        names, ``bad-option`` for empty ones, and as of ``update_manifests``, ``record_profiles`` and
+        ``evaluate_profiles``."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         names, state, write = options["names"] or (), options["state"], not run.check_mode
         if state == "absent" and not names:

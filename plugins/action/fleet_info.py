@@ -23,8 +23,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives members, clusters, placements and leases as they are recorded, and tells how the fleet stands;
-        ``drift`` is the file of an earlier look. Nothing is recorded, and the copy is not written in check mode.
-        FleetError as of ``drift_file``, ``write_copy`` and of the records."""
+        ``drift`` is the file of an earlier look. ``write_copy`` copies the records, not in check mode. FleetError as of
+        ``drift_file``, ``write_copy`` and of the records."""
         look = drift_file(options["drift"], run.now) if options["drift"] else None
         with run.open(options, writes=False) as session:
             if options["write_copy"]:

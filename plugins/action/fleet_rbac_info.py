@@ -15,8 +15,8 @@ class ActionModule(Verb):
     """The smallest set of rights for one purpose, as manifests, printed or written to ``dest``."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Gives the manifests for the ``purpose``, as data and as YAML, and writes them to ``dest``; without it, their
-        YAML is printed. In check mode nothing is written. FleetError ``unwritable-file``, and as of ``rights``."""
+        """Gives the manifests for the ``purpose``, as data and as YAML, and writes that to ``dest``, not in check mode;
+        without it, it is printed. FleetError ``unwritable-file``, and as of ``rights``."""
         refuse_unwritable(options["dest"])
         found = rights(options["purpose"], options["subject"], options["kinds"], options["resources"])
         text = as_yaml(found)

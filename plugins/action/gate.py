@@ -24,15 +24,14 @@ REFUSED = "refused"
 
 
 class ActionModule(Verb):
-    """Approve gates of update runs, or refuse them, and what staged update runs ask for; told why an approval does not
+    """Approve or refuse gates of update runs, and approve what staged update runs ask for; why an approval does not
     count, and who carries the run on."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
-        mode nothing is recorded. It says who carries the run on after an approval, or why that does not count by the
-        terms that the run keeps, or that the run fails all the same. FleetError as of ``is_staged``, ``complete``,
-        ``refuse`` and ``give_approval``, ``bad-option`` for what staged runs do not have, and for what says which gate
-        is meant and is empty: the one that happens to be open would be answered, whichever it is."""
+        mode nothing is recorded. It says who carries the run on, or why an approval is in vain. FleetError as of
+        ``is_staged``, ``complete``, ``refuse`` and ``give_approval``; ``bad-option`` for what staged runs do not have,
+        and for an empty option that says which gate is meant: the one that happens to be open would be answered."""
         refuse_blank(options, SELECTING, "leave the option out if any gate is meant")
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):

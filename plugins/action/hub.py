@@ -17,8 +17,8 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Installs or updates our CRDs and policies and makes our namespace; in check mode it only looks. FleetError
-        and ApiError as of ``install_by_options``. The diff has what is new."""
+        """Installs or updates our CRDs and policies and makes our namespace; in check mode it only looks. FleetError as
+        of ``install_by_options``."""
         outcome = install_by_options(options, run.environ, write=not run.check_mode)
         for line in outcome_lines(outcome, run.check_mode):
             for part in folded(line):

@@ -12,7 +12,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Local control planes: present, started, stopped, absent."""
+    """Local control planes (etcd and kube-apiserver on this machine): present, started, stopped, absent."""
 
     LIBRARIES: t.ClassVar = {**SERVERS, **KEYS}
 

@@ -16,7 +16,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Record windows and freezes, or delete them, and nothing else; which openings of clusters that moves."""
+    """Record maintenance windows and freezes, or delete them, and nothing else; which openings of clusters that
+    moves."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Records the given FleetMaintenances, or deletes the named ones, with evidence, and tells which openings that

@@ -22,9 +22,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells when members may be touched, by what is recorded, and beside it as if given files or manifests were
-        recorded, too; writes a calendar, if that is wanted, not in check mode. Where given files are not recorded yet,
-        it says how they would be. FleetError ``unwritable-file``, and as of ``refuse_blank_snapshot``,
-        ``update_manifests`` and ``openings_report``."""
+        recorded, too, and how that is done; writes a calendar, if that is wanted, not in check mode. FleetError
+        ``unwritable-file``, and as of ``refuse_blank_snapshot``, ``update_manifests`` and ``openings_report``."""
         refuse_blank_snapshot(options)
         refuse_unwritable(options["write_calendar"])
         given = options["src"] or options["definition"]

@@ -20,9 +20,9 @@ class ActionModule(Verb):
     LIBRARIES = SERVERS
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Does by hand to nodes or a pool of one member what ``state`` says, and then tells which nodes go by it; in
-        check mode it only tells, before anything is done. The outcome is ``partial`` where something failed. FleetError
-        as of ``manual`` and ``network_of``."""
+        """Does by hand to nodes or a pool of one member what ``state`` says, and tells which nodes go by it; in check
+        mode it only tells which would. The outcome is ``partial`` where something failed. FleetError as of ``manual``
+        and ``network_of``."""
         wish = ManualWish(
             member=options["member"],
             state=options["state"],

@@ -16,7 +16,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What may be disrupted now, when that changes, and what blocks, pool by pool; a window as budgets
+    """How many nodes of each pool may be disrupted now, when that changes, and what blocks; a window as budgets
     (``utc_budgets``), what was read as a file (``dest``)."""
 
     RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["snapshot", "dest"]]}
@@ -28,8 +28,7 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells how many nodes of each pool may be disrupted now, and when that changes, from members or a
         ``snapshot``; writes what was read to ``dest``, not in check mode; and gives the wished ``window`` as budgets. A
-        member, or a part of one, that cannot be read is in ``problems``; if none can, that is raised. FleetError
-        ``unwritable-file``, as of ``refuse_blank_snapshot``,
+        member, or a part of one, that cannot be read is in ``problems``. FleetError ``unwritable-file``, as of
         ``node_manifests``, ``budget_report`` and ``compiled``."""
         refuse_blank_snapshot(options)
         window = None

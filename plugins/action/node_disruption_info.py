@@ -29,8 +29,8 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Tells of each node, or those in ``nodes``, why it may be disrupted and what keeps it from it, from members or
         a ``snapshot``; if asked for, what Karpenter would do, what ``changes`` rotate, and which safeguards there are.
-        Nothing is written. What cannot be read fails nothing: it is in ``problems``. FleetError as of
-        ``refuse_blank_snapshot``, ``node_report``, ``answers_of`` and ``node_manifests``."""
+        What cannot be read fails nothing: it is in ``problems``. FleetError as of ``refuse_blank_snapshot``,
+        ``node_report``, ``answers_of`` and ``node_manifests``."""
         refuse_blank_snapshot(options)
         given = node_manifests(options["src"], options["definition"], options["strict"])
         reading = ReadingWish(names=tuple(options["members"]), threads=options["threads"], timeout=options["timeout"])

@@ -39,8 +39,8 @@ class ActionModule(Verb):
         """Conducts, stops or deletes the rotation, and says how it goes on; in check mode nothing is written, and state
         ``conducted`` is planned, from a ``snapshot`` if one is given. The outcome is that of ``rotation_verdict``,
         ``done`` after a stop, ``planned`` in check mode. FleetError ``bad-option`` for a snapshot without check mode,
-        as of ``refuse_blank_snapshot``, ``refuse_empty``, ``node_manifests``, ``rotation_name``, ``conduct_rotation``,
-        ``planned``, ``stop_rotation`` and ``delete_rotation``."""
+        as of ``node_manifests``, ``rotation_name``, ``conduct_rotation``, ``planned``, ``stop_rotation`` and
+        ``delete_rotation``."""
         refuse_blank_snapshot(options)
         refuse_empty(options, "src")
         if options["snapshot"] and not run.check_mode:

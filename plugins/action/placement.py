@@ -51,8 +51,8 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
         """Plans placements, looks at members and carries the plan out, as far as ``state`` and check mode have it, and
         says how it goes on. What fails on a member makes the outcome ``partial``. FleetError as of ``_asked``,
-        ``approved_plan`` and ``run``, among them ``digest-mismatch`` with what the approved plan says, and those of
-        brakes."""
+        ``approved_plan`` and ``run``, among them those of brakes, and ``digest-mismatch`` with what the approved plan
+        says."""
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
         began = run_of.now.replace(microsecond=0)
@@ -151,7 +151,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     """The answer to a report, after its text was printed, and ``write_plan`` and ``write_markdown`` were written, in
     check mode too. ``partial`` where something failed or such a file could not be written; members out of reach count
     only with ``unreachable`` ``fail``. Else ``drifted`` in check mode, if ``fail_on`` has it and anything drifted or is
-    due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``. ``observed_at`` is given back as it is."""
+    due; else by what the plan lacks, ``planned``, ``waiting`` or ``done``."""
     only_would = run_of.check_mode and report.changed and options["state"] in ENDING
     lines = [ONLY_WOULD] if only_would else []
     lines += [*notes_before_plan(report.plan.findings), *report.evacuation.lines]

@@ -34,9 +34,8 @@ class ActionModule(Verb):
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives placements, bindings and staged runs as they are recorded, and what is asked for of explanations, a
-        supposed fleet (``what_if``) and snapshots; their status is printed only where none of these is. Nothing is
-        written, no member is asked. FleetError ``no-such-placement``, and as of ``explanations``, ``suppositions``,
-        ``snapshot_rows`` and ``facts_file``."""
+        supposed fleet (``what_if``) and snapshots; their status is printed only where none of these is. FleetError
+        ``no-such-placement``, and as of ``explanations``, ``suppositions``, ``snapshot_rows`` and ``facts_file``."""
         with run.open(options, writes=False) as session:
             name, supposition = options["name"], options["what_if"]
             placements = all_placements(session.records, name or "")

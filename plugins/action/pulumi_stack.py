@@ -10,7 +10,7 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """A stack of Pulumi: present, refreshed, absent."""
+    """A stack of a Pulumi project: present, refreshed, absent."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Makes the stack present, refreshed or absent; in check mode it is only previewed, and the outcome is

@@ -10,11 +10,11 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What is known of a stack of Pulumi: outputs, resources, the last run, pending operations, locks."""
+    """What is known of a stack of a Pulumi project: outputs, resources, the last run, pending operations, locks."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Gives outputs, resources, the last run, pending operations and locks of the stack; one that is not there is
-        no error, ``exists`` is false then. FleetError as of ``info``."""
+        no error. FleetError as of ``info``."""
         found = info(options, run.environ, run.say)
         return Answer(
             changed=False,

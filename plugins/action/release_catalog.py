@@ -13,7 +13,8 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """Record what platforms offer where, from manifests, options, feeds or members, or delete a catalogue."""
+    """Record which versions platforms offer where, from manifests, options, feeds or members, or delete such a
+    catalogue."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Records the given catalogues and the one that the options describe, and says its notes, or deletes the one of

@@ -11,11 +11,11 @@ from ..plugin_utils._verb import Answer, Run, Verb
 
 
 class ActionModule(Verb):
-    """What is recorded of releases, and what each location offers now."""
+    """Which Kubernetes versions and node images the recorded release catalogues say that each location offers now."""
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
-        """Gives each catalogue of these ``names``, or all, with what its locations offer now; nothing is written.
-        FleetError as of ``catalogue_rows``."""
+        """Gives each catalogue of these ``names``, or all, with what its locations offer now. FleetError as of
+        ``catalogue_rows``."""
         with run.open(options, writes=False) as session:
             found = catalogue_rows(session.records, options["names"], session.clock())
         lines = catalogue_text(found)

@@ -30,13 +30,13 @@ class ActionModule(Verb):
     given again to go on."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        """Those for API servers where a run is conducted; else none."""
+        """Those for API servers where a run is conducted."""
         return SERVERS if options["state"] == CONDUCTED else {}
 
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Records, starts, stops, conducts or deletes the run, as ``state`` says, and tells how it goes on; in check
-        mode nothing is written. FleetError as of ``run_meant``, ``staged_manifests``, ``delete_run`` and
-        ``staged_run``, after which what clusters were given by then stays; what fails on clusters is in the outcome."""
+        mode nothing is written. What fails on clusters is in the outcome. FleetError as of ``run_meant``,
+        ``staged_manifests``, ``delete_run`` and ``staged_run``, after which what clusters were given by then stays."""
         given = staged_manifests(options["src"], options["definition"], options["resources"], options["strict"])
         name, write, wish = run_meant(options["name"] or "", given.runs), not run.check_mode, _wish(options)
         with run.open(options) as session:

@@ -64,8 +64,8 @@ class Telling:
     resumes: datetime | None = None
 
     def next(self, outcome: Outcome) -> list[str]:
-        """What to type next after the run came to ``outcome``, as lines; before ``resumes`` (None: not known) nothing
-        more would begin. That other runs cannot be read is a warning."""
+        """What to type next after the run came to ``outcome``, as lines. That other runs cannot be read is a
+        warning."""
         run = outcome.run
         ask = partial(known_beside, self.session.records, [run])
         known = asked_afterwards(ask, (), "whether another run has come after it", self.run.warn)
@@ -78,14 +78,13 @@ class ActionModule(Verb):
     the task, and how it goes on."""
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        """Those for API servers where a run is conducted or checked; else none."""
+        """Those for API servers where a run is conducted or checked."""
         return SERVERS if options["state"] in ("conducted", "checked") else {}
 
     def carry_out(self, options: dict[str, t.Any], run_of: Run) -> Answer:
-        """Makes, checks, starts, stops, conducts, retries or deletes a run, or skips parts of it, as ``state`` says,
-        prints it, and says how it goes on; in check mode nothing is recorded. The outcome of ``conducted`` is that of
-        ``verdict``, that of ``checked`` ``failed`` if anything blocks. FleetError as of ``update_manifests``,
-        ``run_meant``, ``targets_of`` and what is called for the state."""
+        """Does what ``state`` says of a run, prints it, and says how it goes on; in check mode nothing is recorded. The
+        outcome of ``conducted`` is that of ``verdict``, that of ``checked`` ``failed`` if anything blocks. FleetError
+        as of ``update_manifests``, ``run_meant``, ``targets_of`` and what is called for the state."""
         given = update_manifests(options["src"], options["definition"], options["strict"])
         name = run_meant(options["name"] or "", given.runs)
         targets = targets_of(options["targets"], options["state"] == "skipped")
@@ -246,8 +245,8 @@ def _answer(
     outcome: Outcome, to: Telling, word: str = "done", plan: t.Sequence[str] = (), before: str = "", would: str = ""
 ) -> Answer:
     """The answer with the outcome ``word``, after the run was printed. ``before`` is the state of the run where a start
-    may be told of that check mode does not make; empty if there is none. ``plan`` is only given back. ``would`` is what
-    is done, as check mode says it before the run as it would be; empty to say nothing."""
+    may be told of that check mode does not make; empty if there is none. ``would`` is what is done, as check mode says
+    it before the run as it would be; empty to say nothing."""
     begun = not (to.run.check_mode and before and before != outcome.run.status.status.state)
     for line in would_text(would, outcome.changed) if to.run.check_mode and would else ():
         to.session.say(line)

@@ -41,11 +41,9 @@ class ActionModule(Verb):
 
     def carry_out(self, options: Data, run: Run) -> Answer:
         """Gives update runs as they are recorded, or as given ones would be defined, with forecasts and calendars where
-        these are wanted; the calendar of all is written to a file, forecasts and calendars as Markdown to another one,
-        neither in check mode. Without names a run that is Completed or Skipped is printed as a sentence, others as
-        trees; one that cannot be read is among ``problems``.
-        FleetError ``unwritable-file``, and as of ``update_manifests``, ``asked_runs``, ``outlooks`` and
-        ``work_to_carry_on``."""
+        these are wanted; writes the calendar of all to a file, and both as Markdown to another one, neither in check
+        mode. One that cannot be read is among ``problems``. FleetError ``unwritable-file``, and as of
+        ``update_manifests``, ``asked_runs``, ``outlooks`` and ``work_to_carry_on``."""
         refuse_unwritable(options["write_calendar"], options["write_markdown"])
         given = update_manifests(options["src"], options["definition"], options["strict"])
         with run.open(options, writes=False) as session:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked only to tell more of something that is done: an error of it is a warning, and takes nothing back.
+"""What a verb asks only to tell more of something that is done: an error of it is a warning, and takes nothing back.
 
 Private to this collection.
 """

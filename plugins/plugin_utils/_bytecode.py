@@ -24,15 +24,15 @@ IMPORTED = (f"{PLUGINS}module_utils.", f"{PLUGINS}plugin_utils.")
 
 
 class KeptBytecode:
-    """Finds what is imported from this collection in the folders where ansible-core looks for it, too; what it does not
-    find there, ansible-core is asked for."""
+    """Finds what is imported from this collection where ansible-core looks for it, too; what it does not find there,
+    ansible-core is asked for."""
 
     @staticmethod
     def find_spec(
         fullname: str, path: t.Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A file of ours, for Python's own loader, which keeps bytecode in ``__pycache__`` where that can be
-        written; None for any other module. ``path`` are the folders of the package that it is in."""
+        """A file of ours, for Python's own loader, which keeps bytecode in ``__pycache__`` where that can be written;
+        None for any other module. ``path`` are the folders of the package that it is in."""
         if not fullname.startswith(IMPORTED):
             return None
         specs = (_finder(folder).find_spec(fullname, target) for folder in path or ())
@@ -40,8 +40,8 @@ class KeptBytecode:
 
 
 def keep_bytecode() -> None:
-    """From now on ``KeptBytecode`` is asked before ansible-core's finder of collections; a second call changes nothing,
-    nor does one where there is no such finder."""
+    """From now on ``KeptBytecode`` is asked before ansible-core's finder of collections, if there is one; a second call
+    changes nothing."""
     places = [place for place, each in enumerate(sys.meta_path) if type(each).__name__ == FINDER]
     if places and KeptBytecode not in sys.meta_path:
         sys.meta_path.insert(places[0], KeptBytecode)

@@ -21,7 +21,7 @@ KEYS = {"cryptography": "cryptography"}
 
 
 def check_libraries(needed: t.Mapping[str, str]) -> None:
-    """FleetError ``missing-library`` with the line that installs what is missing for this very Python, if anything is.
+    """FleetError ``missing-library``, if a package is missing, with the line that installs it for this very Python.
     ``needed`` are packages by the modules that they bring."""
     missing = [package for module, package in needed.items() if not _is_there(module)]
     if missing:

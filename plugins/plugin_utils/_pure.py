@@ -22,12 +22,9 @@ from ..module_utils._fleet.templates.present import utc_text
 
 def pure(load: t.Callable[[], t.Callable[..., t.Any]]) -> t.Callable[..., t.Any]:
     """A function for templates: arguments are made ``plain``; a FleetError, arguments that the function does not take
-    and what is no data become AnsibleFilterError, to which Ansible adds the name of the plugin. Other errors of the
-    function pass.
-
-    ``load`` imports the function, each time it is called: Ansible loads all filters of a collection for any of them,
-    and again in every worker.
-    """
+    and what is no data become AnsibleFilterError, to which Ansible adds the name of the plugin. ``load`` imports the
+    function, each time it is called: Ansible loads all filters of a collection for any of them, and again in every
+    worker."""
 
     def called(*given: t.Any, **named: t.Any) -> t.Any:
         """The answer of the loaded function to the plain arguments. AnsibleFilterError as of ``pure``."""

@@ -1,13 +1,12 @@
 # Copyright: Contributors to the gitops.fleet project
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables of our playbooks: which names a playbook knows, which options they set; others of the command line
-(``-e``), misspelt ones, are refused (``unknown-variable``), for they would be passed over; options in a printed
+"""Variables of our playbooks: which names a playbook knows, which options they set; other variables of the command line
+(``-e``), such as misspelt ones, are refused (``unknown-variable``), for they would be passed over; options in a printed
 command.
 
-``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses.
-
-Private to this collection.
+``-e aproved_plan=plan.json`` would apply what nobody approved. What a playbook knows is what its own text uses. Private
+to this collection.
 """
 
 from __future__ import annotations
@@ -43,11 +42,10 @@ _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 
 
 def check_extra_variables(task_path: str, loader: DataLoader) -> None:
-    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use;
-    those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``, pass. ``task_path``
-    as of ``is_of_ours``; other tasks are none of our business. Where ours is part of a larger playbook, only those are
-    refused that are nearly one of its names, and words without a variable. ``bad-option`` where the user's own are not
-    listed as a list or a text."""
+    """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use, if
+    it is one of ours; those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``,
+    pass. Where ours is part of a larger playbook, less is refused (see ``unknown``). ``bad-option`` where the user's
+    own are no list and no text. ``task_path`` as of ``is_of_ours``."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -72,8 +70,8 @@ def _listed(names: t.Any) -> list[t.Any]:
 
 
 def is_of_ours(task_path: str) -> bool:
-    """Whether the task stands in a playbook of this collection, and not in one of a user or in a role. ``task_path`` is
-    ``file:line``, empty where the task stands in no file."""
+    """Whether the task stands in a playbook of this collection. ``task_path`` is ``file:line``, empty where the task
+    stands in no file."""
     return os.path.dirname(_file(task_path)) == PLAYBOOKS
 
 
@@ -87,10 +85,10 @@ def unknown(
     known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
 ) -> list[Problem]:
     """A problem ``unknown-variable`` for each of the names that were given and not known, by name, that of words
-    without a variable first. ``alone``: nobody else can mean them, and another word for clusters, or for names of
-    placements, is answered with that of the playbook; otherwise those that are near no known name are passed over, but
-    for words without a variable. ``options`` are variables by the option of the verb that they set: one that is given
-    in its variable's place is a problem in any case, and the hint names the variable."""
+    without a variable (``_raw_params``) first. Unless they are ``alone``, so that nobody else can mean them, those that
+    are near no known name are passed over, but for words without a variable. ``options`` are variables by the option of
+    the verb that they set: one that is given in its variable's place is a problem in any case, and the hint names the
+    variable."""
     problems = []
     for name in sorted(set(given) - set(known_names), key=lambda each: (each != _WORDS, each)):
         near = [options[name]] if name in options else _near(name, known_names)
@@ -119,7 +117,7 @@ def _near(name: str, known_names: t.Collection[str]) -> list[str]:
 @cache
 def known(playbook: str) -> frozenset[str]:
     """The names that a playbook uses and neither makes itself nor has from Ansible (``ansible_check_mode``), and
-    OURS_TO_LIST. The file is read once in a process; OSError if it cannot be."""
+    OURS_TO_LIST. OSError if the file cannot be read."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     used: set[str] = {OURS_TO_LIST}
@@ -131,8 +129,8 @@ def known(playbook: str) -> frozenset[str]:
 @cache
 def passed_as(playbook: str) -> t.Mapping[str, str]:
     """For options of our verbs that no variable of the playbook has the name of: the one variable that sets them in all
-    of its tasks. Options that are set by several, or by one that the playbook makes, are left out. The file is read
-    once in a process; OSError if it cannot be."""
+    of its tasks. Options that are set by several, or by one that the playbook makes, are left out. OSError if the file
+    cannot be read."""
     with open(playbook, encoding="utf-8") as file:
         plays = yaml.safe_load(file)
     found: dict[str, set[str]] = {}
@@ -150,8 +148,8 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
 
 
 def given_as(task_path: str, message: str) -> str:
-    """Which variables set the options that a ``message`` on missing ones names, where these have other names than the
-    options; empty if none has, and for tasks of other playbooks. ``task_path`` as of ``is_of_ours``."""
+    """Which variables set the options that a ``message`` on missing ones names, where these have other names; empty if
+    none has, and for tasks of other playbooks. ``task_path`` as of ``is_of_ours``."""
     _before, _colon, missing = message.partition("missing required arguments: ")
     if not missing or not is_of_ours(task_path):
         return ""
@@ -162,8 +160,7 @@ def given_as(task_path: str, message: str) -> str:
 
 def parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The options as they were given; one that is a list by its argument spec, and was given as a text, is parted at
-    commas, as Ansible does, blanks kept, an empty one to one empty name: in a command that is printed, the text would
-    be a single name."""
+    commas, as Ansible does: in a command that is printed, the text would be a single name."""
     lists = {name for name, option in spec.items() if option.get("type") == "list"}
     return {name: each.split(",") if name in lists and isinstance(each, str) else each for name, each in given.items()}
 
@@ -206,6 +203,6 @@ def _collect(value: t.Any, used: set[str], made: set[str], key: str = "") -> Non
 
 
 def names_in(template: str) -> t.Iterator[nodes.Name]:
-    """Every name of a template, as it is read or set, as often as it stands there; nothing is rendered.
-    TemplateSyntaxError of Jinja for what is no template."""
+    """Every name of a template, as it is read or set, as often as it stands there. TemplateSyntaxError of Jinja for
+    what is no template."""
     return Environment().parse(template).find_all(nodes.Name)

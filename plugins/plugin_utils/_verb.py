@@ -84,8 +84,8 @@ class Run:
 
     def open(self, options: t.Mapping[str, t.Any], writes: bool | None = None) -> Session:
         """The session that the options name, to be closed by ``with``. It writes, unless the task runs in check mode or
-        ``writes`` says other. Its place is added to ``places``; that one which only reads is of a copy is a warning, if
-        it is known of what; writes to a copy are refused. FleetError as of ``open_session``, nothing added then."""
+        ``writes`` says other. Its place is added to ``places``; that a session which only reads is of a copy is a
+        warning, where that is known. FleetError as of ``open_session``."""
         writing = not self.check_mode if writes is None else writes
         session = open_session(options, self.environ, writes=writing, say=self.say, clock=self.clock)
         self.places.append(session.records.place)
@@ -115,7 +115,7 @@ class Answer:
     """What a verb gives back. ``outcome`` is done, planned, stopped, drifted, unfulfilled, waiting, partial or failed;
     the last two fail the task, others where its option ``fail_on`` names them. ``resume_at`` is RFC 3339 or empty.
     ``brief`` stands for the message where people have just read what it leaves out. ``next_lines`` were said. ``data``
-    are further keys of the result, secrets hidden; ``diff`` is in it where ``--diff`` is on."""
+    are further keys of the result; ``diff`` is in it where ``--diff`` is on."""
 
     changed: bool
     outcome: str = "done"
@@ -130,9 +130,8 @@ class Answer:
 
 @contextlib.contextmanager
 def _few_collections() -> t.Iterator[None]:
-    """While entered, Python looks for cycles among new objects whenever 50,000 more were made, and not 700: in a page
-    of pods there are none, and a sixth of the processor time of reading a large fleet was that. What held before holds
-    again afterwards."""
+    """While entered, Python looks for cycles among new objects whenever 50,000 more were made, and not far more often:
+    in a page of pods there are none, and a sixth of the processor time of reading a large fleet was that."""
     before = gc.get_threshold()
     gc.set_threshold(NEW_OBJECTS, *before[1:])
     try:
@@ -161,18 +160,17 @@ class Verb(ActionBase):
         raise NotImplementedError
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
-        """What this task needs beside the Python library: packages by the modules that they bring. Records on a hub
-        need something in any case."""
+        """What this task needs beside the Python library: packages by the modules that they bring. What records on a
+        hub need is added."""
         return self.LIBRARIES
 
     @_few_collections()
     def run(self, tmp: None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """What Ansible calls: the result of the task, also written to ``result_file`` if that is given, after what an
-        earlier run wrote there was taken away. Refusals, faults and files that cannot be written are results with
-        ``failed``; where the ``result_file`` is seen to be one before, the verb does not begin. AnsibleActionFail for a
-        task with ``async``; AnsibleAction as of ``shortened`` for a failure in a playbook of ours that people read,
-        unless the task has ``failed_when``. With ``no_log`` Ansible gets the result and nothing else, which it keeps to
-        itself."""
+        earlier run wrote there was taken away; the verb does not begin if that cannot be. Refusals, faults and files
+        that cannot be written are results with ``failed``. AnsibleActionFail for a task with ``async``; AnsibleAction
+        as of ``shortened`` for a failure in a playbook of ours that people read, unless the task has ``failed_when`` or
+        ``no_log``. With ``no_log`` nothing is printed."""
         result = super().run(tmp, task_vars or {})
         place = from_home(os.path.expandvars(str(self._task.args.get("result_file") or "")))
         try:
@@ -188,9 +186,9 @@ class Verb(ActionBase):
         return result
 
     def _write_result(self, result: dict[str, t.Any], place: str) -> dict[str, t.Any]:
-        """Writes the result to the file, unless that is empty. What is other in the result where it cannot be written,
-        or the task has written something else there: it has failed and says so, behind what came of the task, which
-        nobody is to lose for that."""
+        """Writes the result to the file, unless that is empty. Gives what is other in the result where it cannot be
+        written, or the task has written something else there: it has failed and says so, behind what came of the task,
+        which nobody is to lose for that."""
         try:
             _clear(place)
             if place:
@@ -316,7 +314,7 @@ def _placed(places: t.Sequence[str]) -> dict[str, t.Any]:
 def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The result of a task that was refused or failed: every problem, no traceback, the code of the first; and
     ``places[0]``, the records that were looked at, in the message too where something was not found there. The outcome
-    is ``failed``, or ``stopped`` where brakes alone refuse."""
+    is ``stopped`` where brakes alone refuse, else ``failed``."""
     text, codes = str(error), {each.code for each in error.problems} - OF_FILES
     if places and places[0] not in text and any(each.startswith(SOUGHT) for each in codes):
         text += f"\nlooked for in the records {places[0]}"
@@ -329,9 +327,9 @@ def refused(error: FleetError, places: t.Sequence[str] = ()) -> dict[str, t.Any]
 
 
 def shortened(result: t.Mapping[str, t.Any], brief: str = "") -> AnsibleAction:
-    """A failure in a playbook of ours as people read it, to be raised: Ansible prints the message, or ``brief`` in its
-    place, and the whole result of the task behind it. What is left of that is the first line of the message and what
-    the playbooks go on with."""
+    """A failure in a playbook of ours as people read it, to be raised: the message, or ``brief`` in its place. Ansible
+    prints the whole result behind it, so that only the first line of the message and what the playbooks go on with are
+    left of that."""
     text = brief or str(result.get("msg") or f"it ended as {result['fleet']['outcome']}")
     kept = {key: result[key] for key in ("changed", "fleet") if key in result}
     return AnsibleAction(text, result={**kept, "msg": text.partition("\n")[0]})

@@ -4,11 +4,9 @@
 """What a verb prints while it works (lines, warnings), how wide the terminal is, whether anybody reads the output,
 waiting until all is printed; in the worker process of ansible-playbook.
 
-The worker has no terminal of its own: what it says is queued, and printed by a thread of ansible-playbook. That thread
-ends for good when nobody reads the output any more (``... | head``), and ansible-playbook then waits for ever for a
-result that nobody takes out of the queue. So a verb looks whether it is heard, and interrupts the play if not.
-
-Private to this collection.
+What a worker says is queued, and printed by a thread of ansible-playbook. That thread ends for good when nobody reads
+the output any more (``... | head``), and ansible-playbook then waits for ever for a result that nobody takes out of the
+queue. So a verb looks whether it is heard, and interrupts the play if not. Private to this collection.
 """
 
 from __future__ import annotations
@@ -52,8 +50,7 @@ def warn(text: str) -> None:
 
 
 def width() -> int:
-    """Columns of the terminal of ansible-playbook, 80 at the least and 200 at the most; 80 without one, and where this
-    is no worker."""
+    """Columns of the terminal of ansible-playbook, 80 to 200; 80 without one, and where this is no worker."""
     return min(max(NARROWEST, int(DISPLAY.columns or NARROWEST)), WIDEST) if _is_terminal() else NARROWEST
 
 
@@ -63,12 +60,12 @@ def is_brief() -> bool:
 
 
 def wait_until_heard(last: t.Sequence[str] = ()) -> None:
-    """Waits until everything that was said is printed: as long as it takes for room for one more line, then at most
-    ``PATIENCE`` seconds; sends SIGINT to ansible-playbook if nobody reads its output. Does nothing where this is no
-    worker.
+    """Waits until everything that was said is printed, for at most ``PATIENCE`` seconds once there is room for one more
+    line; sends SIGINT to ansible-playbook if nobody reads its output. Does nothing where this is no worker.
 
-    The ``last`` words of one that was interrupted are written by itself, after ``HURRY`` seconds, if nothing is printed
-    any more: ansible-playbook has heard of the interruption, too."""
+    If nothing is printed any more, the ``last`` words of one that was interrupted are written by itself, after
+    ``HURRY`` seconds: ansible-playbook has heard of the interruption, too.
+    """
     queue = _queue()
     if queue is None:
         return

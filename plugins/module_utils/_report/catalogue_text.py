@@ -13,8 +13,8 @@ from .text import table
 
 def catalogue_text(catalogues: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
     """A table with one row for each location of each catalogue: the oldest and newest supported version, the newest
-    release of each minor, the last first, what comes, and images, in the order given; ``catalogues`` are as results of
-    ``release_catalog_info`` have them. Without any location a sentence, as if no catalogue were recorded."""
+    release of each minor, the last first, what comes, and images; ``catalogues`` are as results of
+    ``release_catalog_info`` have them. Without any location a sentence."""
     rows = []
     for each in catalogues:
         span = each["supported"]

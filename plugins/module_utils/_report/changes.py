@@ -31,7 +31,7 @@ NOT_KNOWN = "may change: what was applied is not known to its fields"
 
 def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
     """What changes in each object, as lines of any length; those of fields, as of ``field_lines``, begin with two
-    spaces. At most ``OBJECTS`` objects, then how many more there are."""
+    spaces. At most ``OBJECTS`` objects."""
     lines = []
     for each in objects[:OBJECTS]:
         if each.action == CHANGED and each.fields:
@@ -45,14 +45,14 @@ def change_lines(objects: t.Sequence[ObjectChange]) -> list[str]:
 
 
 def override_lines(plan: PlacementPlan, most: int) -> list[tuple[list[str], list[str]]]:
-    """Pairs of the clusters that get the same, apart from the others, and lines as of ``change_lines`` about that; the
-    first ``most`` of such groups."""
+    """Pairs of clusters for which the plan's overrides change the same, and lines as of ``change_lines`` about that; at
+    most ``most``."""
     return [(list(each.clusters), change_lines(each.changes)) for each in plan.renderings[:most]]
 
 
 def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
     """A line for each field: what it was and what it becomes, or what happens to one that is given up; values are cut
-    at ``VALUE`` characters. At most ``FIELDS``, then how many more there are."""
+    at ``VALUE`` characters. At most ``FIELDS`` fields."""
     shown = (replace(each, old=told_data(each.old), new=told_data(each.new)) for each in fields[:FIELDS])
     lines = [each.in_words(VALUE) for each in shown]
     return lines + ([number_of(len(fields) - FIELDS, "more field")] if len(fields) > FIELDS else [])
@@ -60,8 +60,7 @@ def field_lines(fields: t.Sequence[FieldChange]) -> list[str]:
 
 def seen_changes(outcome: MemberOutcome) -> tuple[ObjectChange, ...]:
     """What a look at the member found would change there, in the order of its steps: objects by fields, and beside them
-    those that are new, or of which no field is known. Empty where it tells no field, as where these were not asked
-    for."""
+    those that are new, or of which no field is known. Empty where no step has fields."""
     if not any(each.changes for each in outcome.steps):
         return ()
     coming = (each for each in outcome.steps if each.changes or each.action in _COMING)
@@ -77,16 +76,14 @@ def unseen_change_lines(
     plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]
 ) -> list[tuple[list[str], list[str]]]:
     """Pairs of clusters and lines as of ``change_lines`` about what the plan changes there since the last apply;
-    without clusters where ``outcomes`` tell of a look, which knows better, and without pairs that have no cluster
-    left."""
+    without clusters of which ``outcomes`` tell by fields what changes, or that nothing does: a look knows better."""
     return [(clusters, change_lines(objects)) for clusters, objects in _unseen(plan, outcomes)]
 
 
 def plan_diff(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[dict[str, str]]:
     """For Ansible's ``--diff``, rows of ``before_header``, ``after_header``, ``before`` and ``after``: the clusters
-    before and after, also where none changes, then each object with its fields, equal changes of clusters together, of
-    which the first five are named. At most ``OBJECTS`` objects for each such group, ``FIELDS`` fields of each; nothing
-    tells how many there are besides."""
+    before and after, then each object with its fields, clusters with equal changes together. Long lists are cut, and
+    nothing tells that."""
     shown = [_diff(plan.name, _clusters(plan, "gained"), _clusters(plan, "lost"))]
     groups: dict[str, tuple[list[str], tuple[ObjectChange, ...]]] = {}
     for name, outcome in sorted(outcomes.items()):

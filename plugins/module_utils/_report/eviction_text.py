@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evictions as text: what became of each, or would, with the arithmetic of its budget."""
+"""Evictions of placements as text: what became of each, or would, with the arithmetic of its budget."""
 
 from __future__ import annotations
 

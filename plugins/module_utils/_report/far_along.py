@@ -38,7 +38,7 @@ _DOWNLOAD = re.compile(
 @dataclass(frozen=True)
 class FarAlong:
     """``done`` of ``whole`` ``unit``, such as clusters, with those that failed or were skipped; of a download percent
-    (``%`` of 100), without a unit members of a stage. ``left`` is seconds, where whoever works told them, else None."""
+    (``%`` of 100), without a unit members of a stage. ``left`` is seconds, None where the line does not tell them."""
 
     subject: str
     done: int
@@ -48,13 +48,13 @@ class FarAlong:
 
     @property
     def percent(self) -> int:
-        """Rounded down, 0 to 100: 100 only when all is done, or where there is nothing to do."""
+        """Rounded down: 100 only when all is done, or where there is nothing to do."""
         return 100 * min(self.done, self.whole) // self.whole if self.whole else 100
 
 
 def far_along(line: str) -> FarAlong | None:
-    """How far the work is that a line of a verb tells of, those that failed or were skipped being done with; the
-    subject is cut at about ``NAME`` characters. None if it tells of none, or in numbers that no fleet has."""
+    """How far the work is that a line of a verb tells of, those that failed or were skipped being done with. None if it
+    tells of none."""
     for pattern in (_STAGE, _RUN, _PLACEMENT, _BUILD, _DOWNLOAD):
         found = pattern.match(line)
         if found is None:
@@ -75,15 +75,14 @@ def _number(text: str) -> int:
 
 @dataclass
 class SubjectPace:
-    """How long each subject will take at the pace that it had so far. Instants are seconds of a clock that never goes
-    back."""
+    """How long each subject will take at the pace that it had so far."""
 
     _first: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def left(self, far: FarAlong, now: float) -> float | None:
-        """Seconds until the subject is done, as it tells itself, else by the pace since it was given here first, an
-        instant that is kept. None where nothing is known: nothing was done since, less is done than then, as where the
-        subject began anew, or all is."""
+        """Seconds until the subject is done, as it tells itself, else by its pace since the first call for it; ``now``
+        is of a clock that never goes back. None where that is not known: nothing was done since, or the subject began
+        anew."""
         if far.left is not None or far.done >= far.whole:
             return far.left
         began, before = self._first.setdefault(far.subject, (now, far.done))

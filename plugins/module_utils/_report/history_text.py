@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The history of a fleet (audit entries and journal: who did what, when, why) as text, and as the content of a file:
-CSV, JSON or Markdown. The newest row is the last."""
+CSV, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ _SOURCES = {RECORD: "told by another record, no entry says so", JOURNAL: "journa
 
 
 def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) -> list[str]:
-    """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and what is to be
-    said of it below, cut at about 4,000 characters; without any a sentence with ``place``, where the records are, and
-    whether only some acts were ``wanted``. Gates in messages are named by
-    where they stand, and by their ids only where two of an object stand in one place."""
+    """A header, and lines for each act in the order given, with when (UTC), who, what and to what, and below what is to
+    be said of it; without any act a sentence with ``place``, where the records are, and whether only some acts were
+    ``wanted``. Gates in messages are named by where they stand, if that can be told."""
     if not rows:
         return folded(f"no act{' of those asked for' if wanted else ''} is recorded in {place}")
     header = _line("WHEN", "WHO", "WHAT", "TO")
@@ -49,8 +48,8 @@ def history_text(rows: t.Sequence[HistoryRow], place: str, wanted: bool = True) 
 
 def history_file(rows: t.Sequence[HistoryRow], suffix: str) -> str:
     """The content of a file with this suffix, one of ``SUFFIXES``; KeyError for another. Acts are in the order given.
-    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe; Markdown cuts cells at about
-    4,000 characters and names gates as ``history_text`` does; CSV and JSON have all."""
+    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. CSV and JSON have all; Markdown
+    is cut and names gates as ``history_text`` does."""
     return {".csv": _csv, ".json": _json, ".md": _markdown}[suffix](rows)
 
 
@@ -87,9 +86,9 @@ def _lines(row: HistoryRow) -> list[str]:
 
 
 def _parts(row: HistoryRow) -> t.Iterator[str]:
-    """What is to be said of an act, in pieces, some of them empty: outcome and when it ended, message, reason, the
-    first ``NAMED`` members unless they are its object alone, versions of as many, digests and revision cut to 12
-    characters, holder, source. A digest that is the approved one is told once."""
+    """What is to be said of an act, in pieces, some of them empty: outcome and when it ended, message, reason, members
+    unless they are its object alone, versions, digests and revision cut to 12 characters, holder, source. A digest that
+    is the approved one is told once."""
     outcome = f"{row.outcome} at {write_time(row.ended, SECONDS)}" if row.ended else row.outcome
     yield f"{outcome}: {row.message}" if outcome and row.message else outcome or row.message
     yield f"reason: {row.reason}" if row.reason else ""

@@ -41,9 +41,8 @@ def plans_markdown(
     plans: t.Sequence[PlacementPlan], digest: str, facts: str, findings: t.Sequence[Problem] = ()
 ) -> str:
     """A summary with a row for each placement, notes, what is deleted or released, then one folded section for each
-    placement, as many as keep below ``LIMIT`` bytes, which leaves code hosts room for the line behind; what has no room
-    is counted or said to be in the JSON plan. ``facts`` is the digest of the facts, ``findings`` are notes about all
-    placements. FleetError as of ``waves``."""
+    placement, as many as keep below ``LIMIT`` bytes. ``facts`` is the digest of the facts, ``findings`` are notes about
+    all placements. FleetError as of ``waves``."""
     first = [f"**{escaped(str(each), NOTE)}**" for each in findings if each.code == NOTHING_RECORDED]
     findings = [each for each in findings if each.code != NOTHING_RECORDED]
     lines = ["## Fleet plan", "", *(line for each in first for line in (each, ""))]
@@ -71,9 +70,8 @@ def size_of(lines: t.Iterable[str]) -> int:
 
 
 def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> list[str]:
-    """The first of the ``total`` lines, as many as keep within ``room`` bytes; then how many more there are, in the
-    place of ``{}`` in ``more``, a line that the room does not count. Of ``lines`` not all of the total need be
-    given."""
+    """The first of the ``total`` lines, as many as keep within ``room`` bytes; then, not counted, ``more`` with how
+    many more there are in place of its ``{}``. Of ``lines`` not all of the total need be given."""
     kept: list[str] = []
     for line in lines:
         room -= size_of([line])
@@ -84,8 +82,8 @@ def as_many_as_fit(lines: t.Iterable[str], total: int, room: int, more: str) -> 
 
 
 def notes_markdown(notes: t.Sequence[str], room: int) -> list[str]:
-    """A line for each of the first ``SHOWN`` notes behind an empty one, as many as keep within ``room`` bytes, and how
-    many more there are; nothing without notes."""
+    """An empty line, and a line for each of the first ``SHOWN`` notes, as many as keep within ``room`` bytes; nothing
+    without notes."""
     told = (f"- note: {escaped(each, NOTE)}" for each in notes[:SHOWN])
     return ["", *as_many_as_fit(told, len(notes), room, "- {} more notes")] if notes else []
 
@@ -169,8 +167,7 @@ def _section(plan: PlacementPlan) -> list[str]:
 
 
 def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -> list[str]:
-    """The lines of a table: the header as it stands, so nothing foreign, the first ``SHOWN`` rows, ``escaped``, and how
-    many more there are."""
+    """The lines of a table: the header as it stands, so nothing foreign, and the first ``SHOWN`` rows, ``escaped``."""
     lines = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header)]
     lines += [f"| {' | '.join(map(escaped, row))} |" for row in rows[:SHOWN]]
     if len(rows) > SHOWN:
@@ -179,15 +176,14 @@ def markdown_table(header: tuple[str, ...], rows: t.Sequence[tuple[str, ...]]) -
 
 
 def as_code(value: str) -> str:
-    """A foreign name, such as ``ann@host``, as code, where code hosts make no mention of it and readers of the file see
-    it as it is; one that is not plain is ``escaped``."""
+    """A foreign name, such as ``ann@host``, as code, where code hosts make no mention of it; one that is not plain is
+    ``escaped``."""
     shown = told_text(value)
     return f"`{shown}`" if PLAIN.fullmatch(shown) else escaped(shown)
 
 
 def escaped(value: str, most: int = CELL) -> str:
     """Foreign text for one line of Markdown: it cannot break out of a table cell or become markup or a link. It is cut
-    at about ``most`` characters, white space becomes single spaces, every mark is a character reference, and behind
-    what begins a link stands a character without width."""
+    at about ``most`` characters, and white space becomes single spaces."""
     line = LINKS.sub(rf"\g<0>{BREAK}", " ".join(told_line(value, most).split()))
     return MARKS.sub(lambda found: f"&#{ord(found[0])};", line).replace(BREAK, f"&#{ord(BREAK)};")

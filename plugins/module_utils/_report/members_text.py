@@ -19,8 +19,8 @@ def joined_text(
     joined: t.Sequence[str], changed: t.Sequence[str], unchanged: t.Sequence[str], versions: t.Mapping[str, str]
 ) -> list[str]:
     """A table with a row for each member, by name: that it joins, was changed or is as it was, and the version that its
-    API server tells (``-`` if none is known); one that is in several lists counts by the first of them. At most 40, and
-    how many more there are; no lines without members."""
+    API server tells (``-`` if none is known); one that is in several lists counts by the first of them. No lines
+    without members."""
     words = dict.fromkeys(unchanged, "as it was") | dict.fromkeys(changed, "changed") | dict.fromkeys(joined, "joins")
     rows = [(name, words[name], versions.get(name, "-")) for name in sorted(words)]
     return table(["CLUSTER", "MEMBER", "VERSION"], first_rows(rows)) if rows else []
@@ -29,9 +29,8 @@ def joined_text(
 def recovered_text(
     recovered: t.Mapping[str, t.Sequence[str]], unknown: t.Mapping[str, t.Sequence[str]], written: bool
 ) -> list[str]:
-    """A table with a row for each placement, by name, and the clusters that hold it, of which the first six are named:
-    those ``recovered``, or which would be where nothing is ``written``, then those ``unknown`` to all manifests. Of
-    each at most 40, and how many more there are; a sentence where there are none."""
+    """A table with a row for each placement, by name, and clusters that hold it: those ``recovered``, or which would be
+    where nothing is ``written``, then those ``unknown`` to all manifests; a sentence where there are none."""
     told = {"are rebuilt" if written else "would be rebuilt": recovered, "no manifest describes it": unknown}
     rows = [
         row
@@ -44,14 +43,13 @@ def recovered_text(
 
 
 def without_driver_text(names: t.Sequence[str]) -> list[str]:
-    """That these members have no driver, of which the first six are named, in lines that fit the terminal; none without
-    such members."""
+    """That these members have no driver, in lines that fit the terminal; none without such members."""
     return folded(f"without a driver, which update runs need: {listed(names)}") if names else []
 
 
 def strangers_text(names: t.Sequence[str]) -> list[str]:
-    """That these, of which the first six are named, are no members and nothing was done for them, in lines that fit the
-    terminal; none without such names."""
+    """That these are no members and nothing was done for them, in lines that fit the terminal; none without such
+    names."""
     return folded(f"no member of the fleet, and passed over: {listed(names)}") if names else []
 
 
@@ -64,9 +62,8 @@ def left_text(
     written: bool = True,
 ) -> list[str]:
     """Each member that leaves, or would where nothing is ``written``, by name, with what is deleted or released there,
-    placement by placement: ``outcomes`` are by member and placement, and what several of them share is told once.
-    ``unreachable`` are not asked, ``doubles`` are members whose cluster stays one under another name, ``others`` names
-    by member what other records hold there."""
+    placement by placement; ``outcomes`` are by member and placement. ``unreachable`` are not asked, ``doubles`` are
+    members whose cluster stays one under another name, ``others`` names by member what other records hold there."""
     lines: list[str] = []
     leaves = "leaves" if written else "would leave"
     for name in sorted(left):

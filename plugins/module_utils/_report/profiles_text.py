@@ -16,9 +16,8 @@ NAMED = 10
 
 
 def profiles_text(profiles: t.Sequence[Data]) -> list[str]:
-    """A table with a row for each profile, and below it one for each of its reasons, of the runs by hand that would
-    bring members nearer, and of its notes, in the order given; ``profiles`` are as results of ``auto_upgrade_profile``
-    have them. A sentence where there is none."""
+    """A table with a row for each profile, and below it its reasons, the runs by hand that would bring members nearer,
+    and its notes; ``profiles`` are as results of ``auto_upgrade_profile`` have them. A sentence where there is none."""
     rows: list[tuple[str, str, str, str]] = []
     for each in profiles:
         rows.append((each["name"], _goal(each), each["run"], _done(each)))

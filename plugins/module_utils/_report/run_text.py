@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An update run as a tree of text, or as a sentence if it has ended: how far it is, what each member became; as rows,
-everything that it waits for (``waits_for``); since when nobody seems to conduct it, and which run made good what it
-left."""
+"""An update run as a tree of text, or as a sentence if it is Completed or Skipped: how far it is, what each member
+became; as rows, everything that it waits for (``waits_for``); since when nobody seems to conduct it, and which run made
+good what it left."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Told:
 
 
 def brief_text(run: UpdateRun) -> list[str]:
-    """The same as ``run_text``, but of a run that is Completed or Skipped only a sentence: goal, state, how many
-    members are done, when it ended (UTC); in lines that fit the terminal."""
+    """As ``run_text``, but of a run that is Completed or Skipped only a sentence: goal, state, how many members are
+    done, when it ended (UTC); in lines that fit the terminal."""
     status = run.status.status
     if status.state not in DONE:
         return run_text(run)
@@ -73,8 +73,7 @@ def brief_text(run: UpdateRun) -> list[str]:
 
 def unconducted_text(run: UpdateRun, conducted_until: datetime | None, made_good_by: str) -> list[str]:
     """That nobody seems to conduct a Running or Stopping run since ``conducted_until`` (None: that is not so), and that
-    the run ``made_good_by`` (empty: none) has made good what this one left; in lines that fit the terminal, none where
-    neither is to be told."""
+    the run ``made_good_by`` (empty: none) has made good what this one left; in lines that fit the terminal."""
     lines = []
     if conducted_until and run.status.status.state in (RUNNING, STOPPING):
         lines += folded(f"nobody seems to conduct run {run.name} since {write_time(conducted_until, SECONDS)}")
@@ -94,10 +93,10 @@ def _state(run: UpdateRun) -> str:
 
 
 def run_text(run: UpdateRun, begun: bool = True) -> list[str]:
-    """The run as lines: goal and digest, then the tree as a table. What runs only would begin if the run is not
-    ``begun``. Why a member failed stands in its own row alone; rows above it name it. What is noted of several members
-    that are done alike stands once, below the tree; then members that no stage covers. Of a group of more than
-    ``SHOWN`` members only so many are shown, those that failed, run or wait before others, and the rest is counted."""
+    """The run as lines: goal and digest, then the tree as a table. If it is not ``begun``, what is Running only would
+    begin. The message of a failed run, stage or group is left out where members below it have failed, whose rows say
+    why. What is noted of several members that are done alike stands once, below the tree; then members that no stage
+    covers. Of large groups members that failed, run or wait are shown before others, and the rest is counted."""
     status = run.status
     members = status.members
     lines = [f"run {run.name}: {goal(run)}, {run.spec.strategy_name or 'own sequence'}", f"digest {status.digest}"]
@@ -124,13 +123,10 @@ def would_text(deed: str, changed: bool) -> list[str]:
 
 
 def waits_for(run: UpdateRun) -> list[dict[str, str]]:
-    """Everything that holds the run now, as rows for results, by stage, in each: open gates (its own, then those of its
-    groups; before it, then after it), a counting wait, Pending members.
-
+    """Everything that holds the run now, as rows for results, by stage: open gates, a counting wait, Pending members.
     ``type`` is ``gate``, ``wait`` or ``member``, ``where`` its place (``before canary``, a stage, a member); a gate has
-    its ``id`` and ``name``, a member the ``reason``, and ``message`` says more (of a wait it is empty); a gate has it
-    only if it was refused or approved already. ``until`` (RFC 3339, UTC) is there where the clock ends it.
-    """
+    its ``id`` and ``name``, a member the ``reason``. ``message`` says more; of a wait it is empty, and a gate has it
+    only if it was refused or approved already. ``until`` (RFC 3339, UTC) is there where the clock ends it."""
     found = []
     for stage in run.status.stages:
         owned = [(stage.name, stage.before_gates, stage.after_gates)]
@@ -217,7 +213,7 @@ def _shared(members: t.Sequence[MemberUpdateStatus]) -> dict[str, list[str]]:
 def _member(member: MemberUpdateStatus, shared: bool = False) -> str:
     """What is said of one member. Completed: versions, images, how long it took, a further attempt, and its message
     unless it is ``shared``. Others: who skipped it, the reason, a further attempt, and its message in one line; of one
-    that people skipped only who, and what they say of it."""
+    that people skipped on request no reason."""
     again = f"attempt {member.attempt}" if member.attempt > 1 else ""
     if member.status.state == COMPLETED:
         images = ", ".join(member.node_images)

@@ -20,9 +20,8 @@ HEADER = ("SNAPSHOT", "AGE", "REVISION", "OBJECTS", "CLUSTERS", "WHAT DIFFERS")
 
 
 def snapshots_text(rows: t.Sequence[SnapshotRow]) -> list[str]:
-    """A table for each placement, below its name, the latest snapshot first, at most 40 rows and how many more there
-    are, placements in the order of ``rows``, which have the oldest of a placement first. A sentence where there is
-    none. FleetError as of ``KeptSnapshot.is_whole``."""
+    """A table for each placement, below its name, the latest snapshot first, placements in the order of ``rows``, which
+    have the oldest of a placement first. A sentence where there is none. FleetError as of ``KeptSnapshot.is_whole``."""
     lines: list[str] = []
     for name in dict.fromkeys(each.placement for each in rows):
         mine = [_row(each) for each in reversed(rows) if each.placement == name]

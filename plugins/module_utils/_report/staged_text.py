@@ -43,10 +43,9 @@ def staged_text(
     lacks: t.Mapping[str, str] = NOTHING,
 ) -> list[str]:
     """The run as lines: what it does, ``digest`` unless it is empty, then a table of the run in ``state``, its stages,
-    and that of clusters that leave, if there are any. ``approvers`` are who gave approvals, by the names of their
-    requests; ``lacks`` is what clusters in flight wait for, by name, told with since when (UTC). Of a stage of more
-    than ``SHOWN`` clusters only so many are shown, those in flight first, then those that failed, are done, have not
-    begun; the rest is counted."""
+    and that of clusters that leave. ``approvers`` are who gave approvals, by the names of their requests; ``lacks`` is
+    what clusters in flight wait for, by name. Of large stages clusters in flight or failed are shown before others, and
+    the rest is counted."""
     status, spec = run.status, run.spec
     index = status.resource_snapshot_index_used or spec.resource_snapshot_index or "latest"
     lines = [
@@ -95,7 +94,7 @@ def _stage(
 def _task(task: StageTaskStatus, timing: str, config: StageConfig | None, approvers: t.Mapping[str, str]) -> Row:
     """The row of one task. A timed wait is ``counting``, ``over`` or (before it begins) empty, and has the wait times
     of the stage in ``config``. An approval is ``asked for``, ``approved`` or empty, and has who gave it, if
-    ``approvers`` tell, when it was taken up, and its request's name; one that was given and not taken up says so."""
+    ``approvers`` tell, when it was taken up, and its request's name."""
     if task.type == TIMED_WAIT:
         waits = [each.wait_time for each in config.after_stage_tasks if each.type == TIMED_WAIT] if config else []
         found = find_condition(task.conditions, "WaitTimeElapsed")

@@ -28,11 +28,10 @@ def placements_text(
     runs: t.Iterable[RunStanding] = (),
     held: t.Mapping[str, t.Collection[str]] | None = None,
 ) -> list[str]:
-    """A row for each placement, by name; below it one for each cluster, those that are not Available first, at most
-    SHOWN and how many more there are; then its staged update ``runs``, those of other placements being left out. Where
-    no placement is recorded a sentence that names ``place``, where the records are: started in another folder, a run
-    looks into others. ``held`` are the clusters with a binding by placement, if known: one that is Available by the
-    status and has none is told as ``gone``, to hold it no more."""
+    """A row for each placement, by name; below it one for each cluster, those that are not Available first; then its
+    staged update ``runs``. Where no placement is recorded a sentence with ``place``, where the records are. ``held``
+    are the clusters with a binding by placement, if known: one that is Available by the status and has none is told as
+    ``gone``."""
     rows: list[Row] = []
     by_placement: dict[str, list[RunStanding]] = {}
     for each in runs:
@@ -61,7 +60,7 @@ def _may_be_shown(row: Row, clusters: t.Collection[str]) -> bool:
 
 def unfinished_text(name: str, why: str, since: datetime | None) -> str:
     """A sentence about a placement that was begun and is not through, ``why`` and since when, where that is known; a
-    schedule has not carried it on unless it was given its manifests."""
+    schedule does not carry it on without its manifests."""
     as_of = f", since {write_time(since, SECONDS)}" if since else ""
     return (
         f"placement {name} is not through ({why}{as_of}); a tick carries it on only with its placements and resources"
@@ -83,8 +82,8 @@ def _without_prefix(condition: str) -> str:
 
 def _standing(conditions: t.Sequence[tuple[Condition, str]]) -> tuple[str, str]:
     """State and reason by the first condition that does not hold, or the last of those that do, each condition being
-    given with the word to show; and as of when that was seen, for nothing is asked of a cluster for this table. What
-    was not available yet is ``Available?``: it may be by now. Without conditions the state is empty."""
+    given with the word to show; and as of when that was seen. What was not available yet is ``Available?``: it may be
+    by now. Without conditions the state is empty."""
     if not conditions:
         return "", "nothing is recorded of it yet"
     lacking = [each for each in conditions if each[0].status != "True"]

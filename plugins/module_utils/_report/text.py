@@ -62,14 +62,14 @@ VALUE, CELL = 120, 1_000
 
 def table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[str]:
     """The lines of a table: left-aligned columns; the last one is wrapped below itself; after a long cell a new line
-    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not; without rows it is the
-    header alone. Rows of empty cells have no line. ValueError for a row of more or fewer cells than the header."""
+    begins. Cells may be foreign, and are cut at about ``CELL`` characters, the header not. ValueError for a row of more
+    or fewer cells than the header."""
     return [line for row in table_rows(header, rows, indent) for line in row]
 
 
 def table_rows(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]], indent: str = "  ") -> list[list[str]]:
-    """The lines that ``table`` gives, those of each row for themselves and those of the header first; an empty list for
-    a row of empty cells. ValueError as there."""
+    """The lines that ``table`` gives, those of each row for themselves and those of the header first. ValueError as
+    there."""
     body = [tuple(header), *(tuple(told_line(str(cell), CELL) for cell in row) for row in rows)]
     widths = _widths([max(map(columns_of, column)) for column in zip(*body, strict=True)], len(indent))
     return [_row_lines(row, widths, indent) for row in body]
@@ -104,11 +104,10 @@ def _widths(widths: list[int], indent: int) -> list[int]:
 
 
 def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | None = None) -> list[str]:
-    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why (together
-    where many have one reason), its objects and which leave, overrides, waves, what changes since the last apply, how
-    far it is, brakes that tripped, lifted ones too, and notes but those of ``notes_before_plan``. With ``outcomes``, by
-    cluster, also what was done or seen on members. Long lists are cut, and the rest counted, but that of objects that
-    leave. FleetError as of ``waves``."""
+    """In lines that fit the terminal: who gets, keeps and loses the placement, who does not get it and why, its objects
+    and which leave, overrides, waves, what changes since the last apply, how far it is, brakes that tripped, and notes
+    but those of ``notes_before_plan``. With ``outcomes``, by cluster, also what was done or seen on members. Long lists
+    are cut, but that of objects that leave. FleetError as of ``waves``."""
     lines = folded(_headline(plan))
     outcomes = dict(sorted((outcomes or {}).items()))
     rows = [_cluster_row(each, outcomes.get(each.cluster), plan.is_by_staged_runs) for each in plan.changes_first]
@@ -134,8 +133,8 @@ def plan_text(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome] | Non
 
 def waves_lines(plan: PlacementPlan) -> list[str]:
     """In how many waves it rolls out, how large they are, and who is in the first; nothing for a single one, unless it
-    is that of a first apply to several clusters. Of one that staged runs change, who waits for a run, if anybody does.
-    At most 6 names. FleetError as of ``waves``."""
+    is that of a first apply to several clusters. Of a placement that staged runs change, who waits for one. FleetError
+    as of ``waves``."""
     if plan.is_by_staged_runs:
         waiting = [each.cluster for each in plan.clusters if not each.stays]
         by_run = f"strategy External: {listed(waiting)}: changed by a staged update run alone, and not by an apply{HOW}"
@@ -151,9 +150,8 @@ def waves_lines(plan: PlacementPlan) -> list[str]:
 
 
 def reached_lines(plan: PlacementPlan, outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
-    """How far it is: applied, available, what is waited for and how to look again, for the first ``SHOWN`` groups of
-    clusters that wait for the same; nothing where nobody has looked, nothing is to be applied, no cluster is to hold
-    it, or nothing was done and nothing is waited for."""
+    """How far it is: applied, available, what is waited for and how to look again; nothing where nobody has looked,
+    nothing is to be applied, no cluster is to hold it, or nothing was done and nothing is waited for."""
     far = reached(plan, outcomes)
     if far is None or not (far.waiting or any(each.done for each in outcomes.values())):
         return []
@@ -174,8 +172,8 @@ def folded(text: str, indent: str = "", most: int = LINE, further: str | None = 
 
 
 def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rows, of two cells and more each; of more than ``SHOWN`` the first so many, and a row that says in its second
-    cell how many more there are."""
+    """The rows, of two cells and more each; of more than ``SHOWN`` the first so many, and a row that says how many more
+    there are."""
     if len(rows) <= SHOWN:
         return list(rows)
     return [*rows[:SHOWN], ("", f"{len(rows) - SHOWN} more", *[""] * (len(rows[0]) - 2))]
@@ -183,7 +181,7 @@ def first_rows(rows: t.Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) -> list[str]:
     """What stays on ``evacuated`` clusters until a staged update run takes it away, by placement, in lines that fit the
-    terminal; none where nothing does."""
+    terminal."""
     lines: list[str] = []
     for plan in plans:
         held = [each for each in plan.clusters_with(LOST) if each in evacuated] if plan.is_by_staged_runs else []
@@ -193,16 +191,14 @@ def left_to_runs(plans: t.Iterable[PlacementPlan], evacuated: t.Container[str]) 
 
 
 def nothing_to_end(names: t.Iterable[str], plans: t.Iterable[PlacementPlan]) -> list[str]:
-    """That no placement of those ``names`` is recorded of which ``plans`` has none, each once and in the order given,
-    the first six named; in lines that fit the terminal, none where each has its plan."""
+    """That no placement of those ``names`` is recorded of which ``plans`` has none; in lines that fit the terminal."""
     there = {plan.name for plan in plans}
     missing = [name for name in dict.fromkeys(names) if name not in there]
     return folded(f"no placement of this name is recorded, so nothing of it ends: {listed(missing)}") if missing else []
 
 
 def notes_before_plan(findings: t.Sequence[Problem]) -> list[str]:
-    """Those notes that have to be read before the plan: that nothing is recorded. Lines that fit the terminal; none
-    without such a note."""
+    """The notes that have to be read before the plan, that nothing is recorded, in lines that fit the terminal."""
     return [part for each in findings if each.code == NOTHING_RECORDED for part in folded(f"NOTE: {each}")]
 
 
@@ -233,8 +229,7 @@ def _members_lines(outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
 
 def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
     """Objects that change, differ, drift or failed on one member, with their fields, or why it could not be read; none
-    where all is as it should be. ``cluster`` stands before each object. Of more than ``SHOWN`` objects of a sort, and
-    of many fields, the rest is counted."""
+    where all is as it should be. ``cluster`` stands before each object. Long lists are cut, and the rest counted."""
     if outcome.error:
         return folded(f"! {replace(outcome.error, where=cluster)}", INDENT)
     lines = []
@@ -257,7 +252,7 @@ def member_lines(cluster: str, outcome: MemberOutcome) -> list[str]:
 def facts_text(snapshot: FactsSnapshot) -> list[str]:
     """A header, and one line a cluster, by name: version, nodes, free CPU and memory (what may be allocated, if it is
     not known what is free), costs where any are known, health; ``?`` for what is not known. Below a cluster why it
-    could not be read; last, where costs are from, and when those were made that an earlier capture has left."""
+    could not be read."""
     clusters = sorted(snapshot.members, key=lambda each: each.name)
     priced = any(snapshot.costs(each) for each in clusters)
     header = ["CLUSTER", "VERSION", "NODES", "CPU", "MEMORY", "STATE"]

@@ -29,13 +29,12 @@ def upgrade_plan_text(
     without_window: t.Collection[str] = (),
     stops_unattended_updates: t.Collection[str] = (),
 ) -> list[str]:
-    """The goal, with the choice of images where node pools are upgraded, then a table, by member: a row for each
-    control plane and pool that changes, stays or waits, one for a member that is skipped or fails. A reason without a
-    change stands at the first member that has it; others name that member. ``works`` are by member.
+    """The goal, then a table, by member: a row for each control plane and pool that changes, for each reason why
+    something stays or waits, and one for a member that is skipped or fails. A reason without a change stands at the
+    first member that has it; others name that member.
 
-    Below, a note where all are skipped or fail. Of those that change: a warning where a profile made the run, with
-    members in ``without_window``, which have no maintenance window; a note with those in ``stops_unattended_updates``,
-    whose driver declares that updates of the operating system by itself are switched off. Each names at most ``SHOWN``.
+    Below, a note where all are skipped or fail; of those that change a warning on members in ``without_window`` where a
+    profile made the run, and a note on those whose driver ``stops_unattended_updates`` of the operating system.
     """
     goal = f"{target.type} to {target.version or 'newer node images'}"
     images = "" if target.type == CONTROL_PLANE_ONLY else f", images: {target.selection}"

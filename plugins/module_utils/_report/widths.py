@@ -35,7 +35,7 @@ def columns() -> int:
 @contextlib.contextmanager
 def fitting(width: int, hide: t.Callable[[str], str] = str) -> t.Iterator[None]:
     """While entered, in this thread, text is made for ``width`` columns, and ``hide`` takes secrets out of what others
-    wrote: of one that is cut, or in two lines, nobody would know it again."""
+    wrote before it is cut or wrapped, for nobody would know them again after that."""
     before, shown = _COLUMNS.set(width), _HIDE.set(hide)
     try:
         yield

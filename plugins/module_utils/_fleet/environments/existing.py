@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A cluster that is there already, and not ours: what it tells of itself to who has its kubeconfig."""
+"""What a cluster that is there already, and not ours, tells of itself: its version, labels of its nodes' cloud, its
+UID."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from ..members.join import told_labels
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingTold:
-    """``version`` such as ``1.36.3``; ``labels`` say whose machines its nodes are, and where; ``uid`` says which
-    cluster it is, empty where that may not be asked."""
+    """``version`` such as ``1.36.3``; ``labels`` as of ``told_labels``; ``uid`` as of ``cluster_words``, empty where
+    that may not be asked."""
 
     version: str
     labels: t.Mapping[str, str]
@@ -27,9 +28,8 @@ class ExistingTold:
 
 
 def ask_existing(kubeconfig: str, context: str) -> ExistingTold:
-    """What the cluster behind a kubeconfig (a path) tells of itself; nothing is written. An empty ``context`` is the
-    current one, and without rights on nodes there are no labels. FleetError as of ``connection_from_kubeconfig``,
-    ApiError as of ``version`` and ``cluster_words``."""
+    """What the cluster behind a kubeconfig (a path) tells of itself. An empty ``context`` is the current one.
+    FleetError as of ``connection_from_kubeconfig``, ``version`` and, but for ``forbidden``, ``cluster_words``."""
     with KubeClient(connection_from_kubeconfig(kubeconfig, context)) as client:
         told = version(client).removeprefix("v")
         return ExistingTold(version=told, labels=told_labels(client), uid=_uid(client))

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Making an API server a hub: our CRDs, our policies and our namespace, foreign ones refused (``foreign-crds``,
-``foreign-hub``), what was installed in lines; which CRDs it does not serve yet; an object at a path, if it is there.
-Two masters would fight, so foreign CRDs are left alone."""
+"""Making an API server a hub: our CRDs, policies and namespace installed, and lines on that; one with CRDs of others
+(``foreign-crds``) or a fleet hub agent (``foreign-hub``) is refused, for two masters would fight; CRDs not served yet;
+an object, if it is there."""
 
 from __future__ import annotations
 
@@ -42,12 +42,9 @@ CREATED, UPDATED, UNCHANGED, NOT_SERVED = "created", "updated", "unchanged", "no
 
 @dataclass(frozen=True, kw_only=True)
 class HubOutcome:
-    """Names of CRDs by what happened, or would happen, to them; the same of each policy by its kind and name, and of
-    our namespace.
-
-    A policy is ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it; the
-    namespace is ``created`` or ``unchanged``. ``versions`` are those of our CRDs, by group.
-    """
+    """Names of CRDs by what happened, or would happen, to them. ``policies`` says that of each by kind and name:
+    ``created``, ``updated``, ``unchanged``, or ``not served`` by an API server that is too old for it; ``namespace``
+    that of ours: ``created`` or ``unchanged``. ``versions`` are those of our CRDs, by group."""
 
     created: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
@@ -58,7 +55,7 @@ class HubOutcome:
 
     @property
     def new(self) -> tuple[str, ...]:
-        """Names of all that was made, or would be: CRDs, then policies and the namespace with their kind
+        """Names of all that was made, or would be: of CRDs, then of policies and the namespace with their kind
         (``Namespace/...``)."""
         policies = (name for name, what in self.policies.items() if what == CREATED)
         namespace = (f"Namespace/{NAMESPACE}",) if self.namespace == CREATED else ()
@@ -72,9 +69,8 @@ class HubOutcome:
 
 
 def outcome_lines(outcome: HubOutcome, check: bool) -> list[str]:
-    """What was installed (with ``check`` would be), what updated, what was there already, and what the API server does
-    not serve, a sentence for each that there is: CRDs by group with their versions, policies by kind, our namespace. At
-    the end OLDER, if a policy is updated."""
+    """Sentences on what was installed (with ``check`` would be), updated, there already and not served: CRDs by group
+    with their versions, policies by kind, our namespace. At the end OLDER, if a policy is updated."""
     would = "would be " if check else ""
     rows = (
         (CREATED, f"{would}installed", outcome.created),
@@ -99,17 +95,17 @@ def outcome_lines(outcome: HubOutcome, check: bool) -> list[str]:
 
 
 def install_by_options(options: t.Mapping[str, t.Any], environ: t.Mapping[str, str], write: bool) -> HubOutcome:
-    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name, or that kubectl would find;
-    its errors, and those of the connection."""
+    """``install`` on the API server that the options ``kubeconfig`` and ``context`` name, or that kubectl would find.
+    FleetError as of ``install`` and ``hub_client``."""
     with hub_client(options, environ) as client:
         return install(client, write)
 
 
 def install(client: KubeClient, write: bool) -> HubOutcome:
-    """Installs CRDs and policies, updates CRDs, makes policies that differ anew, and makes our namespace; only looks
-    without ``write``. It does not wait until CRDs are served. Before anything is written: FleetError ``crds-missing``;
-    ``foreign-crds`` for each CRD of these names that is not ours, ``foreign-hub`` where an agent's namespace is.
-    ApiError of the requests, which can leave a part done."""
+    """Installs or updates our CRDs, makes policies that are missing or differ anew, and makes our namespace; without
+    ``write`` it only looks. It does not wait until CRDs are served. FleetError, before anything is written,
+    ``crds-missing``, ``foreign-crds``, ``foreign-hub`` where an agent's namespace is; those of requests can leave a
+    part done."""
     definitions = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(CRD_FOLDER.glob("*.json"))]
     if not definitions:
         raise FleetError("crds-missing", f"no CRD files lie in {CRD_FOLDER}", hint="run make crds")
@@ -148,7 +144,7 @@ def _versions(definitions: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, tuple
 
 def _namespace(client: KubeClient, write: bool) -> str:
     """Makes our namespace if it is not there and ``write``; ``created`` also where it would be made, else
-    ``unchanged``. ApiError."""
+    ``unchanged``. FleetError of the requests."""
     if _exists(client, f"/api/v1/namespaces/{NAMESPACE}"):
         return UNCHANGED
     if write:
@@ -158,8 +154,7 @@ def _namespace(client: KubeClient, write: bool) -> str:
 
 
 def not_established(client: KubeClient, names: t.Iterable[str]) -> tuple[str, ...]:
-    """Those of the named CRDs that are not there, or not served yet, in the order given. ApiError as of
-    ``live_object``."""
+    """Those of the named CRDs that are not there, or not served yet, in the order given. FleetError as of a request."""
     waiting = []
     for name in names:
         found = _live(client, name)
@@ -173,7 +168,8 @@ def _policy(client: KubeClient, policy: Policy, write: bool) -> str:
     """What was done about it, or would be: ``created``, ``updated``, ``unchanged``, ``not served``. One with another
     spec, which could have let others through, is deleted and made anew, with its labels and annotations besides ours:
     the hub vouches for nothing that is older than its policies. Killed in between, this leaves none, and the hub
-    vouches for nothing. ApiError, ``conflict`` where another installation has made it anew just then."""
+    vouches for nothing. FleetError of the requests, ``conflict`` where another installation has made it anew just
+    then."""
     path = path_of(policy)
     kind, _slash, _name = path.rpartition("/")
     if not _exists(client, kind):
@@ -232,7 +228,7 @@ def live_object(client: KubeClient, path: str) -> dict[str, t.Any] | None:
 
 
 def _exists(client: KubeClient, path: str) -> bool:
-    """Whether the API server has something at this path. ApiError for every refusal but ``not-found``."""
+    """Whether the API server has something at this path. FleetError as of ``live_object``."""
     return live_object(client, path) is not None
 
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local clusters as a verb asks for them, several at once or all of a ``fleet``, from plain options, with the range of
-their ports (``bad-port-range``); one ``kubeconfig`` for all and a ``kubectl``; what of others is left."""
+"""Local clusters made, started, stopped or removed from plain options, several at once or all of a ``fleet``; their
+range of ports (``bad-port-range``), the kubeconfig of all, a kubectl, and other clusters in the same folder."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFleet:
-    """Outcomes in the order asked for; ``kubeconfig`` is the path of a file with a context for each cluster, which is
-    not there before one was made; empty without any outcome. ``kubectl`` is the path of one, empty where none is at
-    hand, and for clusters that are stopped or absent. ``others`` are names of clusters in the same folder that were not
-    asked for."""
+    """``outcomes`` in the order asked for, then those of the fleet's other clusters. ``kubeconfig`` is the path of the
+    kubeconfig of all clusters in the folder, which need not be there; ``kubectl`` that of one, empty where none is at
+    hand or wanted. ``others`` are names of clusters in the same folder on which nothing was to be done."""
 
     outcomes: tuple[LocalOutcome, ...]
     kubeconfig: str
@@ -42,12 +41,15 @@ class LocalFleet:
 
 
 def local_clusters(options: Options, check: bool, say: Say) -> LocalFleet:
-    """Makes the clusters present, started, stopped or absent, with ``check`` only told; if a ``fleet`` is named, also
-    its other clusters, but for present, for which the clusters named are marked as the fleet's first, and stay so
-    whatever fails then. ``options`` has ``clusters``, ``fleet``, ``state``, ``root``, ``binaries_dir``, ``ports`` and
-    ``timeout`` as the verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``, ``nothing-asked``,
-    ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``, ``cluster.work_on_clusters``
-    and ``made_for.mark``, or the problems of all that failed, each with its cluster; the others are done then."""
+    """Makes the clusters present, started, stopped or absent, or with ``check`` only tells. If a ``fleet`` is named,
+    stopped, started and absent are meant for its other clusters, too; for present the named clusters are marked as the
+    fleet's before they are made.
+
+    ``options`` are those of the verb ``local_cluster``. FleetError ``duplicate-cluster``, ``bad-port-range``,
+    ``nothing-asked``, ``cluster-of-others``, ``bad-path``, ``state-unreadable``, as of ``cluster.prepare``,
+    ``cluster.work_on_clusters`` and ``made_for.mark``, or the problems of all clusters that failed; the others are done
+    then.
+    """
     root = Path(options["root"]) if options["root"] else None
     fleet = options.get("fleet") or ""
     options = _with_fleet(options, root, fleet)
@@ -98,7 +100,7 @@ def _with_fleet(options: Options, root: Path | None, fleet: str) -> Options:
 
 
 def _ended(outcomes: t.Sequence[LocalOutcome], others: t.Sequence[str], options: Options, check: bool) -> list[str]:
-    """Lines for people: what was, or would be, started, stopped or removed, and what of others is left, if any; for
+    """Lines for people: what was, or would be, started, stopped or removed, and which clusters of others are left; for
     absent how to remove these, unless it is the fleet of a playbook, for which the command is told."""
     done = [each.name for each in outcomes if each.changed]
     verb = {"absent": "removed"}.get(options["state"], options["state"])
@@ -155,7 +157,7 @@ def _spec(one: Options) -> ClusterSpec:
 
 def port_range(text: str | None) -> PortRange:
     """The range that a text such as ``21000-21999`` names, two ports or more from 1024 to 65535; the usual one without
-    a text. FleetError ``bad-port-range`` for any other."""
+    a text. FleetError ``bad-port-range``."""
     if not text:
         return DEFAULT_PORTS
     found = _RANGE.fullmatch(text)

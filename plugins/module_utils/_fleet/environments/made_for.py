@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which fleet, or stack, a local cluster was made for: a mark in its folder, which is there first and goes with the
-cluster; all clusters of a fleet, half removed ones, those of others refused (``cluster-of-others``)."""
+"""For which fleet, or stack, a local cluster was made, by a mark in its folder; all clusters of a fleet, half removed
+ones too, and clusters of others refused (``cluster-of-others``)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WAIT = 1800.0
 
 
 def clusters_of(root: Path, fleet: str) -> tuple[str, ...]:
-    """Names, sorted, of all clusters below ``root`` that were made for the fleet, half made ones too; those whose mark
-    cannot be read are left out. FleetError ``state-unreadable``."""
+    """Names, sorted, of all clusters below ``root`` that are marked as made for the fleet, half made ones too.
+    FleetError ``state-unreadable``."""
     return tuple(name for name in states.cluster_names(root) if _made_for(root / name) == fleet)
 
 
@@ -37,8 +37,8 @@ def half_removed_of(root: Path, fleet: str) -> tuple[str, ...]:
 
 
 def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
-    """FleetError with ``cluster-of-others`` for each of the named clusters that is there and was not made for the
-    fleet, or does not tell, but for one whose folder is empty still. FleetError ``state-unreadable``."""
+    """FleetError ``cluster-of-others`` for each of the named clusters that is there and is not marked as made for the
+    fleet, but for one whose folder is still empty; ``state-unreadable``."""
     there = states.cluster_names(root)
     problems = [_of_others(root, name) for name in names if name in there and not _is_free(root / name, fleet)]
     if problems:
@@ -46,25 +46,25 @@ def refuse_others(root: Path, names: t.Iterable[str], fleet: str) -> None:
 
 
 def mark(root: Path, name: str, fleet: str) -> None:
-    """Writes into the folder of a cluster that is about to be made that it is for the fleet; makes the folder if it is
-    not there, and replaces a mark that is. FleetError as of ``state.made_folder``."""
+    """Marks the folder of a cluster, which is made if it is not there, as for the fleet; replaces another mark.
+    FleetError as of ``state.made_folder``."""
     folder = states.made_folder(root, name)
     with unwritable_as_error(folder):
         write_private(folder / _MARK, f"{fleet}\n".encode())
 
 
 def claim(root: Path, name: str, owner: str, before: str = "") -> None:
-    """Marks the cluster, which is there or about to be made, as the ``owner``'s, while nobody else works on it, for
-    which it waits half an hour at most; ``before`` is what the owner was called earlier, empty for nothing. FleetError
-    as of ``refuse_foreign``, ``mark`` and ``state.cluster_lock``."""
+    """Marks the cluster, which is there or about to be made, as the ``owner``'s, under its lock, for which it waits up
+    to half an hour; ``before`` is what the owner was called earlier, empty for nothing. FleetError as of
+    ``refuse_foreign``, ``mark`` and ``state.cluster_lock``."""
     with states.cluster_lock(root, name, lambda: None, _WAIT):
         refuse_foreign(root, name, (owner, before))
         mark(root, name, owner)
 
 
 def refuse_foreign(root: Path, name: str, owners: t.Container[str]) -> None:
-    """FleetError ``cluster-of-others`` if the cluster is marked as made for anybody but these; one without a mark does
-    not tell, and passes, as none does that is not there. ``bad-name``."""
+    """FleetError ``cluster-of-others`` if the cluster is marked as made for anybody but these, or its mark cannot be
+    read; one without a mark, or that is not there, passes. ``bad-name``."""
     folder = states.cluster_dir(root, name)
     whose = _made_for(folder) or ("others, for its mark cannot be read" if os.path.lexists(folder / _MARK) else "")
     if whose and whose not in owners:

@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kubeconfig file for a service account of a member, which stack it was made for (else ``login-of-others``), and why
-it has to be made again, as when its token ends soon or its API server is another: its token goes from the API server
-into the file, and nowhere else."""
+"""A kubeconfig file for a service account of a member: making it, for which stack it was made (``login-of-others``),
+and why it has to be made again. The token goes from the API server into the file, and nowhere else."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ class Account:
 
 def refuse_foreign(path: Path, owners: t.Container[str]) -> None:
     """FleetError ``login-of-others`` if the file says that it was made for another stack than these; one that does not
-    tell passes, as none does that is not there: who has the file by its name reaches another cluster by it."""
+    tell, or is not there, passes. Who uses a login that was written over would reach another cluster by it."""
     whose = ""
     with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
         (made,) = json.loads(read_file(path, _MOST))["extensions"]
@@ -69,8 +68,7 @@ def make_login(account: Account, path: Path, name: str, life: timedelta, owner: 
     """Writes the file (mode 0600, its folder made if need be) with one context called ``name``, over one that is there,
     and gives the instant at which its token ends: the server may grant less than ``life``. ``owner`` is the stack that
     it is for, empty to say none, ``before`` what that was called earlier. FleetError ``unwritable-folder``, as of
-    ``refuse_foreign`` and ``connection_from_kubeconfig``; ApiError, ``bad-answer`` for one without a token and its
-    end."""
+    ``refuse_foreign`` and ``connection_from_kubeconfig``, and of the request."""
     refuse_foreign(path, (owner, before))
     admin = connection_from_kubeconfig(account.kubeconfig, account.context)
     request = {
@@ -101,9 +99,9 @@ def make_login(account: Account, path: Path, name: str, life: timedelta, owner: 
 
 
 def login_problem(account: Account, path: Path, life: timedelta, now: datetime) -> str:
-    """Why the file has to be made again, as when less than a third is left of the life that its token says, or of
-    ``life`` if it does not; empty if it is good, and if that cannot be told: for the API server gives no answer of use,
-    or the administrator's kubeconfig cannot be read. It asks the API server; nothing is written."""
+    """Why the file has to be made again, as when less than a third is left of the life that its token says, or else of
+    ``life``. Empty if it is good, and where that cannot be told, as when the API server gives no answer of use. It asks
+    the API server."""
     try:
         connection = connection_from_kubeconfig(path)
     except FleetError as error:

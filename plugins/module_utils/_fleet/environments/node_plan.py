@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asks a member what becomes of its nodes when a program writes, or deletes, NodePools and node classes
-(``no-karpenter``): by dry runs and reading."""
+"""What becomes of a member's nodes when a program writes, or deletes, NodePools and node classes (``no-karpenter``):
+asked of the member by dry runs and by reading."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ KINDS = (("karpenter.sh/v1", NODE_POOL), ("karpenter.azure.com/v1beta1", AKS_NOD
 class NodesWish:
     """What a program writes to the member ``name``: ``documents``, NodePools and node classes as it applies them.
     ``labels`` are on all that it wrote before, by which is found what it deletes (without any, that is all of these
-    kinds); ``manager`` is the name under which it owns fields. Of a member that is not there yet ``kubeconfig`` is
-    empty. ``network`` and ``allow_move`` are as of ``plan_changes``."""
+    kinds); it owns fields as ``manager``. ``kubeconfig`` is empty for a member that is not there yet. ``network`` and
+    ``allow_move`` are as of ``plan_changes``."""
 
     name: str
     kubeconfig: str
@@ -53,9 +53,9 @@ class NodesWish:
 
 
 def planned_nodes(wish: NodesWish, environ: t.Mapping[str, str], now: datetime) -> NodesPlan:
-    """What becomes of the nodes if all that is written. Nothing is: documents are applied in dry runs; without a
-    kubeconfig no member is asked, and all is new. FleetError of a member that does not answer or refuses a document;
-    ``no-karpenter``; as of ``plan_changes``. Each document has a kind and a name."""
+    """What becomes of the nodes if all that is written; nothing is. Each document has an apiVersion, a kind and a name.
+    Without a kubeconfig no member is asked, and all is new. FleetError of a member that does not answer or refuses a
+    document; ``no-karpenter``; as of ``plan_changes``."""
     if not wish.kubeconfig:
         new = [NodeSource(str(each["kind"]), str(each["metadata"]["name"]), None, each) for each in wish.documents]
         return plan_changes(new, ClusterState(), wish.network, wish.name)

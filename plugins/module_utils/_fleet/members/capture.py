@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Capturing the facts of a fleet: reads every member, records what they said, and makes the snapshot with what
-placements hold (or why that cannot be read) and its digest; which members do not answer together."""
+"""Capturing the facts of a fleet: every member read, what it said recorded if that is wanted, and the snapshot with its
+digest and with what placements hold (or why that cannot be read); which members do not answer together."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ NOT_CARRIED = "so the snapshot does not say what is placed, and a plan made from
 @dataclass(frozen=True, kw_only=True)
 class Captured:
     """``document`` is the snapshot as it is written to a file, ``digest`` the name that plans give it. ``notes`` tell
-    of members whose cluster cannot be told from others, or has two names, and of records of placements that could not
-    be read."""
+    of members whose cluster cannot be told, or has two names, and of records of placements that could not be read."""
 
     reading: FleetReading
     document: t.Mapping[str, t.Any]
@@ -40,14 +39,13 @@ class Captured:
 
     @property
     def together(self) -> tuple[SilentGroup, ...]:
-        """Members that do not answer, in groups as of ``silent_together``: a label is common to them and to no
-        other."""
+        """Groups of members that do not answer, as of ``silent_together``."""
         silent = {name for name, error in self.reading.failed.items() if error.code in SILENT}
         return silent_together(silent, self.reading.snapshot.members)
 
     @property
     def text(self) -> str:
-        """The snapshot as it is written to a file: JSON in lines."""
+        """The ``document`` as JSON, in lines."""
         return json_by_lines(self.document)
 
 
@@ -62,13 +60,12 @@ def capture(
     workers: int = 1,
     commands: MaintenanceCommands = ANNOTATIONS,
 ) -> Captured:
-    """Reads all members and makes the snapshot; with ``pods`` also what their pods request, with ``record`` what they
-    said is recorded, even if none can be read. Where the records of placements cannot be read, the snapshot lacks what
-    is held, and the notes say so.
+    """Reads all members and makes the snapshot; with ``pods`` also what their pods request; with ``record`` what they
+    said is recorded, even if none can be read. Where the records of placements cannot be read, the notes say so.
+    ``timeout`` is seconds to connect; there are ``threads`` in each of the ``workers``, which are processes.
 
-    ``timeout`` is seconds to connect, ``threads`` are for each of the ``workers``, which are processes. FleetError
-    ``no-members``, ``record-damaged`` for a member's record, others of the records, as of ``read_fleet``, or the
-    problems of all when none can be read.
+    FleetError ``no-members``, ``record-damaged`` for a member's record, others of the records, as of ``read_fleet``, or
+    the problems of all members when none can be read.
     """
     members = recorded_members(session.records)
     if not members:

@@ -19,12 +19,10 @@ from .members import connection_of, kubeconfig_in_secret
 def carried_kubeconfig(
     member: FleetMember, hub: KubeClient | None, environ: t.Mapping[str, str]
 ) -> dict[str, t.Any] | None:
-    """A kubeconfig of that member alone, with the content of every file that its certificates, keys and token are in;
-    None for one that is reached in its cluster. A login by a plugin is carried as it is written: its program has to be
-    where it is used.
+    """A kubeconfig of that member alone, as of ``portable_kubeconfig``; None for a member that is reached in its
+    cluster. FleetError as of ``connection_of`` and ``portable_kubeconfig``.
 
-    FleetError as of ``connection_of`` and ``portable_kubeconfig``. What a Secret on the hub says is judged as it was
-    read, and read once: whoever may write it could change it in between.
+    A Secret on the hub is read once: whoever may write it could change it between the check and the use.
     """
     wanted = member.spec.connection
     if wanted.in_cluster:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members that are evacuated or readmitted: who is meant (``nothing-selected``, ``nothing-left``), the mark of it (a
-taint) in the records, and which placements stay on them (``not-moved-yet``)."""
+"""Evacuating and readmitting members: who is meant (``nothing-selected``, ``nothing-left``), the mark of it (a taint)
+in the records, and which placements stay on them (``not-moved-yet``)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ..session import Session
 
 @dataclass(frozen=True, kw_only=True)
 class Evacuation:
-    """Names of the members that a run evacuates or readmits, and of those of whom that is news. ``empty_first``: what
-    they hold is taken off them before others have it."""
+    """Names of the members that a run evacuates or readmits; ``news`` are those whose mark this changes.
+    ``empty_first``: what they hold is taken off them before others have it."""
 
     evacuated: frozenset[str] = frozenset()
     readmitted: frozenset[str] = frozenset()
@@ -39,8 +39,7 @@ class Evacuation:
     empty_first: bool = False
 
     def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
-        """The clusters with the marks set and taken off, in their order; those of no mark as they are; nothing is
-        recorded."""
+        """The clusters, in their order, with the marks set and taken off; nothing is recorded."""
         return with_evacuation_marks(clusters, self.evacuated, self.readmitted)
 
     @property
@@ -54,10 +53,10 @@ def evacuation(
     evacuate: str, readmit: str, clusters: t.Collection[MemberCluster], empty_first: bool = False
 ) -> Evacuation:
     """Who is meant by two texts, each a label selector, or, where no cluster has such labels, names with commas
-    between; an empty one means nobody; ``empty_first`` as of ``Evacuation``. FleetError ``bad-option`` for a text that
-    is none, and for a cluster that both name; ``nothing-selected`` for one that selects nobody, or names one that is no
-    cluster, ``record-missing`` for a member whose MemberCluster, which would bear the mark, is missing,
-    ``nothing-left`` where no cluster would be left over."""
+    between; an empty one means nobody. FleetError ``bad-option`` for a text that is no label selector, and for a
+    cluster that both name; ``nothing-selected`` for one that selects nobody, or names one that is no cluster;
+    ``record-missing`` for a member whose MemberCluster is missing, which would bear the mark; ``nothing-left`` for an
+    evacuation that would leave no cluster."""
     evacuated, readmitted = _selected(evacuate, "evacuate", clusters), _selected(readmit, "readmit", clusters)
     if evacuated & readmitted:
         names = ", ".join(sorted(evacuated & readmitted))
@@ -73,10 +72,9 @@ def evacuation(
 
 
 def record_marks(session: Session, wanted: Evacuation) -> None:
-    """Records the marks that are news, with evidence, so that every later run decides by them; nothing where none is.
-    FleetError ``lease-held`` where somebody changes one of these members just now, ``conflict`` where somebody did,
-    ``not-a-member`` where one has left, ``record-damaged``, and others of the records; marks recorded before that
-    stay."""
+    """Records the marks that are news, with evidence, so that later runs decide by them. FleetError ``lease-held``,
+    ``conflict`` where somebody changes one of these members, ``not-a-member`` where one has left, ``record-damaged``,
+    and others of the records; marks recorded before that stay."""
     for action, names in ((EVACUATED_MEMBERS, wanted.evacuated), (READMITTED, wanted.readmitted)):
         news = sorted(wanted.news & names)
         if not news:
@@ -102,15 +100,15 @@ def _record_mark(session: Session, name: str, evacuated: bool) -> None:
 
 
 def evacuated_names(clusters: t.Iterable[Record]) -> list[str]:
-    """The names of those recorded MemberClusters, given as documents, that bear the taint of an evacuation; in their
+    """The names of those MemberClusters, given as recorded documents, that bear the mark of an evacuation; in their
     order. FleetError ``record-damaged``."""
     return [name for name, each in all_decoded(MemberCluster, clusters).items() if is_evacuated(each)]
 
 
 def still_held(records: Records, wanted: Evacuation, planned: t.Container[str]) -> tuple[Problem, ...]:
-    """A problem ``not-moved-yet`` for each placement that is bound to evacuated clusters, but for bindings that are
-    Unscheduled, and not among those ``planned``, which are ``PlacementKey`` as text; in the order of these keys, none
-    where nobody is evacuated. FleetError ``record-damaged``, and others of the records."""
+    """A problem ``not-moved-yet`` for each placement that is bound to clusters which ``wanted`` evacuates, but for
+    Unscheduled bindings, and is not among those ``planned`` (each a ``PlacementKey`` as text). FleetError
+    ``record-damaged``, and others of the records."""
     if not wanted.evacuated:
         return ()
     found: dict[PlacementKey, list[str]] = {}

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Reading the facts of a fleet: every member once, in parallel (health, version, nodes, what pods request, namespaces,
-windows, ends of certificates), what of one is ``missing``; the nodes of one member; whether placements need what pods
-request."""
+windows, ends of certificates), which of these are ``missing``; the nodes of one member; whether placements need what
+pods request."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MOST_NODES, MOST_RESOURCES, MOST_LISTED = 20_000, 1_000, 100_000
 @dataclass(frozen=True, kw_only=True)
 class FleetReading:
     """``statuses`` are those of the FleetMembers that were read, by name; ``failed`` says why others were not. The
-    ``snapshot`` has all members, in the order in which they were given."""
+    ``snapshot`` has all members, in the order given."""
 
     snapshot: FactsSnapshot
     statuses: t.Mapping[str, FleetMemberStatus] = field(default_factory=dict)
@@ -78,16 +78,12 @@ def read_fleet(
     pods: bool,
     namespaces: bool = False,
 ) -> FleetReading:
-    """The facts of all members at ``now``; with ``pods`` also what pods request in all, with ``namespaces`` their
-    names; windows by ``commands``, costs by ``prices``. A member that cannot be read keeps its older facts, is
-    unhealthy, if it was read before, and is in ``failed``; one that is there for a failure of this machine
-    (``NotAsked``) keeps its health too. One of which a part alone cannot be read is not there, unless that is its
-    nodes, and they were never counted.
-
-    ``threads`` is for each of the processes, of which there are ``workers``. FleetError ``no-workers`` where this
-    machine starts not all of the processes, or no thread in this one; if it starts none in another, the members of that
-    were not asked.
-    """
+    """The facts of all members at ``now``; with ``pods`` what pods request in all, with ``namespaces`` the names of
+    namespaces; windows by ``commands``, costs by ``prices``. A member that cannot be read is in ``failed``, keeps its
+    older facts and becomes unhealthy, if it was read before; one that was not asked for a failure of this machine
+    (``NotAsked``) keeps its health too. A part that cannot be read is missing; without its nodes a member counts as not
+    read if they were never counted. There are ``threads`` in each of the ``workers``, which are processes. FleetError
+    ``no-workers``."""
 
     def read(clients: Clients, names: t.Iterable[str]) -> Answers[_MemberAnswer]:
         """What each of these members says, through these clients, or why it could not be read."""
@@ -140,8 +136,8 @@ def _why(problem: Problem) -> dict[str, str]:
 
 
 def needs_pods(specs: t.Iterable[PlacementSpec]) -> bool:
-    """Whether the policy of any of these placements names an available amount, KubeFleet's
-    ``resources.kubernetes-fleet.io/available-*``, which can only be known from the members' pods."""
+    """Whether the policy of any of these placements names KubeFleet's ``resources.kubernetes-fleet.io/available-*``,
+    which can only be known from the members' pods."""
     return any(AVAILABLE in str(encode(spec.policy)) for spec in specs if spec.policy)
 
 
@@ -212,8 +208,8 @@ def _part(name: str, missing: dict[str, Problem], work: t.Callable[[], T]) -> T 
 
 
 def nodes_of(client: KubeClient) -> tuple[NodeFacts, ...]:
-    """A member's nodes in the order of their names, as they are now, without credentials of ours in their texts.
-    FleetError of the request, ``too-large`` for more than ``MOST_NODES``."""
+    """A member's nodes in the order of their names, with credentials of ours hidden in their texts. FleetError of the
+    request, ``too-large`` above ``MOST_NODES``."""
     found = read_each(client, "/api/v1/nodes", _node, "Node", MOST_NODES).items
     told = "\n".join(text for node in found for text in _texts_of(node))
     if client.hide(told) != told:

@@ -33,8 +33,8 @@ T = t.TypeVar("T")
 
 
 def with_home_made(client: KubeClient, work: t.Callable[[], T]) -> T:
-    """What ``work`` gives; if something is not found it is called once more, after our namespace was made, which stays
-    whatever comes of that. ApiError of ``work``, or where the namespace cannot be made."""
+    """What ``work`` gives; if something is not found, our namespace is made, which stays, and ``work`` is called once
+    more. FleetError of ``work``, or where the namespace cannot be made."""
     try:
         return work()
     except ApiError as error:
@@ -50,10 +50,9 @@ def with_home_made(client: KubeClient, work: t.Callable[[], T]) -> T:
 
 
 def removable_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.Any] | None:
-    """The namespace if it goes with the placements that end, given by name: we made it, and of every kind that the
-    server lists it holds nothing but their parents, events, our lease and what every namespace has, and no other run of
-    these records works here. Else None, also where something cannot be listed.
-    """
+    """The namespace if it can go with the placements ``ending``, given by name: we made it, it holds nothing but their
+    parents, events, our lease and what every namespace has, and no other run of these records works in it. Else None,
+    also where something cannot be listed."""
     ignored = NOBODYS | {("ConfigMap", parent_name(placement)) for placement in ending}
     try:
         namespace = read_object(client, PATH, "Namespace")
@@ -76,8 +75,8 @@ def removable_home(client: KubeClient, ending: t.Iterable[str]) -> dict[str, t.A
 
 
 def remove_home(client: KubeClient, namespace: t.Mapping[str, t.Any]) -> bool:
-    """Deletes the namespace that ``removable_home`` gave. False if it has changed since, is gone, or may not be
-    deleted; any other ApiError of the request is raised."""
+    """Deletes the namespace that ``removable_home`` gave, and tells whether it did: not if it has changed since, is
+    gone, or may not be deleted. Any other FleetError of the request is raised."""
     metadata = namespace["metadata"]
     try:
         return delete_object(client, PATH, uid=metadata["uid"], resource_version=metadata["resourceVersion"])

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rights (RBAC) of people and pipelines on the hub, only for their part in a run (``hub_reader``, ``hub_approver``,
+"""Rights (RBAC) of people and pipelines on the hub, each for one part only (``hub_reader``, ``hub_approver``,
 ``hub_staged_approver``, ``hub_maintainer``, ``hub_conductor``, ``hub_scheduler``); and in the namespace where roles run
 as Jobs (``jobs``)."""
 
@@ -123,8 +123,8 @@ def hub_manifests(purpose: str, subject: Subject) -> tuple[Manifest, ...]:
 
 
 def job_manifests(subject: Subject) -> tuple[Manifest, ...]:
-    """What a conductor needs besides where roles run as Jobs, on the hub or elsewhere: their namespace, which takes no
-    pod that is more than ``restricted``, and rights in it alone. Secrets are made there, and not read."""
+    """What a conductor needs besides where roles run as Jobs, on the hub or elsewhere: their namespace, which takes
+    only pods that are ``restricted``, and rights in it alone. Secrets are made there, and not read."""
     labels = {"app.kubernetes.io/managed-by": "gitops.fleet", "pod-security.kubernetes.io/enforce": "restricted"}
     metadata = {"name": JOBS_NAMESPACE, "labels": labels}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which cluster it is that answers, by the UID of its namespace ``kube-system``, with the windows in an annotation of
-that; members, those that join meanwhile too, that are one cluster (``double-member``), another one by now
-(``other-cluster``), or of which that cannot be told; UIDs recorded, and merged from other processes.
+"""Which cluster it is that answers, by the UID of its namespace ``kube-system``: members that are one cluster
+(``double-member``), another one by now (``other-cluster``), or of which that cannot be told; UIDs recorded, and merged
+from other processes; windows that clusters bear in an annotation.
 
 Names, contexts, addresses and proxies may lead to a cluster in many ways, and to another one tomorrow.
 """
@@ -34,12 +34,9 @@ _RIGHT = "{apiGroups: [''], resources: [namespaces], resourceNames: [kube-system
 
 
 def cluster_words(client: KubeClient) -> tuple[str, str]:
-    """The UID of the cluster's namespace ``kube-system``, and the windows of its own that the cluster bears there in an
-    annotation, as text, empty without.
-
-    FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such UID, and what the request
-    raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started.
-    """
+    """The UID of the cluster's namespace ``kube-system``, and the text of the annotation there that has the cluster's
+    own windows, empty without. FleetError ``forbidden`` with the right to grant, ``bad-answer`` where there is no such
+    UID, and what the request raises: ``not-found`` only after STARTING_SECONDS, for a server that has just started."""
     try:
         document = _kube_system(client)
     except ApiError as error:
@@ -71,13 +68,10 @@ def _kube_system(client: KubeClient) -> dict[str, t.Any]:
 
 @dataclass
 class Identities:
-    """Checks the cluster behind a name whenever ``admit`` is called for it (``Clients`` does so once for each). Safe to
-    use from threads.
-
-    With ``strict`` a cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that
-    only read. By name, ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told,
-    ``maintenance`` the text of the windows that live on a cluster, empty where there are none.
-    """
+    """Checks the cluster behind a name whenever ``admit`` is called for it. Safe to use from threads. With ``strict`` a
+    cluster that may not be asked, or has two names, is refused; without, it is a note: for verbs that only read. By
+    name, ``seen`` has the UIDs that were told, ``unknown`` says why others cannot be told, ``maintenance`` has the
+    windows that were read from clusters, as text, empty for none."""
 
     members: t.Mapping[str, FleetMember]
     strict: bool = False
@@ -91,8 +85,8 @@ class Identities:
         self._note_names(recorded_uids(self.members) | self.seen)
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
-        """Adds members that have joined since, with their recorded UIDs. Nobody is asked, and nothing is refused: that
-        two are one cluster is told by ``admit`` and ``notes``."""
+        """Adds members that have joined since, with their recorded UIDs. Nobody is asked, and nothing is refused
+        here."""
         with self._lock:
             self.members = {**self.members, **members}
             self._note_names(recorded_uids(members))
@@ -103,9 +97,8 @@ class Identities:
             self._names.setdefault(uid, set()).add(name)
 
     def admit(self, name: str, client: KubeClient) -> None:
-        """Asks which cluster the member ``name``, which must be one of ``members``, is, and notes that. FleetError
-        ``other-cluster``, what the request raises, and with ``strict`` ``double-member`` and ``forbidden``, which are
-        notes without."""
+        """Asks which cluster the member ``name``, one of ``members``, is, and notes that. FleetError ``other-cluster``,
+        what the request raises, and with ``strict`` ``double-member`` and ``forbidden``."""
         try:
             uid, words = cluster_words(client)
         except FleetError as error:
@@ -132,15 +125,14 @@ class Identities:
             return double_member_problems(dict.fromkeys(same, uid))
 
     def take_over(self, seen: t.Mapping[str, str], unknown: t.Mapping[str, Problem]) -> None:
-        """Adds what another process has found out of members to ``seen`` and ``unknown``; refuses nothing."""
+        """Adds to ``seen`` and ``unknown`` what another process has found out; refuses nothing."""
         for name, uid in seen.items():
             self._saw(name, uid)
         with self._lock:
             self.unknown |= unknown
 
     def notes(self) -> tuple[Problem, ...]:
-        """What a verb that only reads went on with, by place: clusters of several names, and those that cannot be
-        told."""
+        """Why some clusters are not known for sure, by place: those of several names, and those that cannot be told."""
         with self._lock:
             found = {
                 each.where: each for each in double_member_problems(recorded_uids(self.members) | self.seen)
@@ -162,8 +154,7 @@ def _other_cluster(name: str, recorded: str, uid: str) -> FleetError:
 
 
 def double_member_problems(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
-    """A problem ``double-member`` for each cluster that has several names, in the order of ``several_names``; ``uids``
-    by member, empty where none is known."""
+    """A problem ``double-member`` for each cluster that has several names, as of ``several_names``."""
     hint = "keep one of them: member_cluster with state absent forgets the other, and touches nothing on the cluster"
     return tuple(
         Problem(
@@ -177,8 +168,8 @@ def double_member_problems(uids: t.Mapping[str, str]) -> tuple[Problem, ...]:
 
 
 def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """The names of each cluster that has more than one, sorted, clusters by their first name; ``uids`` as of
-    ``double_member_problems``."""
+    """The names of each cluster that has more than one, sorted, clusters by their first name; ``uids`` by member, empty
+    where none is known."""
     names: dict[str, list[str]] = {}
     for name in sorted(uids):
         if uids[name]:
@@ -187,17 +178,13 @@ def several_names(uids: t.Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
 
 
 def recorded_uids(members: t.Mapping[str, FleetMember]) -> dict[str, str]:
-    """The UIDs of clusters by member, as its spec says; empty where a member joined before they were kept."""
+    """The UIDs of clusters by member, as its spec says; empty where a member joined before UIDs were kept."""
     return {name: member.spec.cluster_uid for name, member in members.items()}
 
 
 def record_uids(records: Records, members: t.Mapping[str, FleetMember], seen: t.Mapping[str, str]) -> None:
-    """Records the UIDs that were ``seen``, by member, of those that joined before UIDs were kept; each must be among
-    ``members``.
-
-    What another run records meanwhile stands; a member that is written at that moment stays without until next time.
-    FleetError ``record-damaged``, and others of the records.
-    """
+    """Records the UIDs that were ``seen``, by member, of those that joined before UIDs were kept; each is among
+    ``members``. What another run records meanwhile stands. FleetError ``record-damaged``, and others of the records."""
     for name, uid in seen.items():
         document = None if members[name].spec.cluster_uid else records.get("FleetMember", name)
         if document is None or decoded(FleetMember, document).spec.cluster_uid:

@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Joining members (MemberClusters; ``duplicate-member``), or the contexts of a kubeconfig as members
-(``no-context-matches``): each is reached once before anything is recorded (``no-connection``, ``rebuilt``), and told
-from all others; labels that its nodes tell."""
+"""Joining members (``duplicate-member``), listed or as the contexts of a kubeconfig (``no-context-matches``), or
+changing them: who is new, rebuilt or connected anew is reached before anything is recorded (``no-connection``), and
+told from all others; labels that its nodes tell."""
 
 from __future__ import annotations
 
@@ -49,11 +49,10 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSpec:
-    """What is wanted of one member. None leaves what is recorded as it is; ``labels`` and ``taints`` that are given
-    replace all recorded ones but labels of the cloud and the mark of an evacuation, ``connection`` the whole of the
-    recorded one, ``fields`` only those of their names. The last two go into the spec of its FleetMember, named as
-    there; ``rebuilt``: its cluster may be another one than the one that joined, and labels of the former's cloud go,
-    but where no ``labels`` are given and the new one tells none."""
+    """What is wanted of one member. None leaves what is recorded as it is. ``labels`` and ``taints`` replace all
+    recorded ones but labels of the cloud and the mark of an evacuation, ``connection`` the whole recorded one,
+    ``fields`` only those of their names; the last two are named as in the spec of its FleetMember. ``rebuilt``: its
+    cluster may be another one than the one that joined."""
 
     name: str
     connection: t.Mapping[str, t.Any] | None = None
@@ -75,9 +74,9 @@ class _Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Names by what happened, or would happen, and of those ``without_driver`` then, all in the order of the wishes;
-    ``versions`` are those that members told, by name, of those that were asked (empty for none); ``diff`` has
-    ``before`` and ``after`` of each record that is new or changes, as Ansible shows differences."""
+    """Names by what happened, or would happen, and of members that are ``without_driver`` then, in the order of the
+    wishes; ``versions`` by name of the members that were asked; ``diff`` of each record that is new or changes, as
+    Ansible shows differences."""
 
     joined: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -88,9 +87,9 @@ class Joined:
 
 
 def specs_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
-    """What is wanted of a member for every context of the kubeconfig that matches the shell pattern, upper and lower
-    case told apart; each is named after its context, in the order of these names. FleetError ``no-context-matches``
-    (with those there are), and those of the kubeconfig."""
+    """A ``MemberSpec`` for every context of the kubeconfig (a path) that matches the shell pattern, case mattering,
+    sorted by the contexts' names, which they bear. FleetError ``no-context-matches`` (with those there are), and those
+    of the kubeconfig."""
     found = contexts(kubeconfig)
     names = [each for each in found if fnmatch.fnmatchcase(each, pattern)]
     if not names:
@@ -106,11 +105,13 @@ def specs_of_contexts(kubeconfig: str, pattern: str) -> tuple[MemberSpec, ...]:
 def join(session: Session, wishes: t.Sequence[MemberSpec], write: bool) -> Joined:
     """Joins new members and changes known ones, with evidence, or says without ``write`` what that would be. Members
     that are new or rebuilt, or have a new connection, are reached first; if one of them cannot be, if it is a member
-    under another name, or if a wish is malformed, no member is recorded. With ``write`` UIDs of known members and keys
-    of the records are kept, too. FleetError ``duplicate-member``, ``no-connection``, ``double-member``,
-    ``server-too-old``, ``record-damaged``, ``no-workers``, those of connections, of the records and of windows on the
-    cluster, and as of ``read`` for a malformed wish or record; ``lease-held``, ``lease-lost``, ``already-exists`` and
-    ``conflict`` leave members before that one recorded."""
+    under another name, or if a wish is malformed, no member is recorded.
+
+    FleetError ``duplicate-member``, ``no-connection``, ``double-member``, ``server-too-old``, ``record-damaged``,
+    ``no-workers``, those of connections, of the records and of windows on the cluster, and as of ``read`` for a
+    malformed wish or record; ``lease-held``, ``lease-lost``, ``already-exists`` and ``conflict`` leave members before
+    that one recorded.
+    """
     records = session.records
     _refuse_repeated(wishes)
     wanted = {wish.name: _documents(records, wish) for wish in wishes}
@@ -290,8 +291,8 @@ def _asked(clients: Clients, name: str) -> t.Callable[[], _Told]:
 
 
 def told_labels(client: KubeClient) -> dict[str, str]:
-    """Labels for the cluster (region, provider and so on) that its first nodes tell, at most 100 of them; none where
-    nodes cannot be read, which a member need not permit to join, and none in which a credential of ours stands."""
+    """Labels for the cluster (region, provider and so on) that its first nodes tell; without those in which a
+    credential of ours stands. Empty where nodes cannot be read, which a member need not permit to join."""
     try:
         nodes = next(list_pages(client, "/api/v1/nodes", limit=NODES_ASKED, kind="Node"), [])
         return {key: value for key, value in cloud_labels(nodes).items() if client.hide(value) == value}

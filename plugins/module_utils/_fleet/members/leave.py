@@ -53,9 +53,8 @@ class LeaveRequest:
     """``remove`` deletes what was placed, otherwise it stays there without our marks. ``forget_unreachable`` lets
     members go that cannot be asked, or whose cluster is another one by now; what is on them stays. ``max_removals`` is
     how many clusters ``remove`` may take a placement from, a number or a share such as ``30%``, but one at least;
-    ``prune_kinds`` are kinds (Namespace, CustomResourceDefinition) that ``remove`` deletes although they may hold more
-    than was placed; ``patience`` is how many seconds to wait, for each placement on a member, until what is deleted is
-    gone."""
+    ``prune_kinds`` are kinds that ``remove`` deletes although they may hold more than was placed; ``patience`` is how
+    many seconds to wait for what is deleted to be gone, for each placement on a member."""
 
     names: tuple[str, ...]
     remove: bool = False
@@ -67,10 +66,10 @@ class LeaveRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """``left`` are names of members that went, or would go, as they were asked for; outcomes are by member and
+    """``left`` are names of members that went, or would go, as they were asked for; ``outcomes`` are by member and
     placement; ``unreachable`` members were forgotten with what is on them, and ``doubles`` because their cluster is a
-    member under another name. ``others`` are placements of other records, left alone; ``failed`` says why members
-    stayed, ``strangers`` are names that are no members."""
+    member under another name. ``others`` are placements of other records; ``failed`` says why members stayed;
+    ``strangers`` are no members."""
 
     left: tuple[str, ...] = ()
     outcomes: t.Mapping[str, t.Mapping[str, MemberOutcome]] = field(default_factory=dict)
@@ -82,20 +81,19 @@ class Left:
 
 
 def leave(session: Session, wish: LeaveRequest, write: bool) -> Left:
-    """Lets the named members go, with evidence, or without ``write`` only looks; names that are no members are passed
-    over. What other records placed on a member is not touched, nor is a cluster that is still a member under another
-    name.
+    """Lets the named members go, with evidence, or without ``write`` only looks. What other records placed on a member
+    is not touched, nor is a cluster that is still a member under another name. Meanwhile no placement that they hold is
+    carried out, and no other is brought to them.
 
-    Meanwhile no placement that they hold is carried out, and no other is brought to them: FleetError ``lease-held``
-    where somebody is at it, ``records-moved`` where the other name of a cluster leaves at the same time or has just
-    left, ``member-busy`` where an upgrade is in flight, or a rotation has nodes in hand (which is no matter on a member
-    that is forgotten as unreachable; an upgrade is, there too), ``brake-max-removals``, ``record-damaged``, others of
-    the records, ``no-workers``; ``lease-lost``, after which some may be gone already. A member with an error of
-    ``WHOLE_MEMBER`` stops all; one that cannot be read for another reason (another cluster, no kubeconfig, damaged
-    ApplySets) stays a member, and if all are so, that is raised; with ``forget_unreachable`` both are forgotten. That
-    is of the look before; later one on which something is not done, lost or not, stays a member, and the others go;
-    once this run is told to end, those alone of which all was done by then. ValueError with ``remove`` for
-    ``max_removals`` that are no number and no share.
+    FleetError ``lease-held`` where somebody is at it; ``records-moved`` where the other name of a cluster leaves, too;
+    ``member-busy``, ``brake-max-removals``, ``record-damaged``, others of the records, ``no-workers``; ``lease-lost``,
+    after which some may be gone already. ValueError with ``remove`` for ``max_removals`` that are no number and no
+    share.
+
+    If a member cannot be looked at for an error of ``WHOLE_MEMBER``, that is raised; for another one the member stays,
+    and if all do, that is raised; with ``forget_unreachable`` it is forgotten in either case. A member on which
+    something fails later stays, and the others go; once this run is told to end, those alone go of which all was done
+    by then.
     """
     records = session.records
     members = identified_members(session, write)
@@ -291,9 +289,9 @@ def _emptied(
 
 
 def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container[str], wish: LeaveRequest) -> None:
-    """FleetError with a ``brake-max-removals`` for each placement that would lose too many clusters. Nothing is removed
-    where it is not asked for, nor from a cluster that stays under another name. FleetError as of ``_by_cluster``;
-    ValueError for ``max_removals`` that are no number and no share."""
+    """FleetError with a ``brake-max-removals`` for each placement that would lose too many clusters by ``remove``; none
+    is lost by a cluster that stays under another name. FleetError as of ``_by_cluster``; ValueError for
+    ``max_removals`` that are no number and no share."""
     if not wish.remove:
         return
     losing = {name for name in names if name not in doubles}
@@ -310,8 +308,8 @@ def _check_brakes(records: Records, names: t.Sequence[str], doubles: t.Container
 
 
 def _refuse_busy(records: Records, names: t.Iterable[str], forgotten: t.Container[str] = ()) -> None:
-    """FleetError ``member-busy`` for members with an upgrade in flight, or nodes that a rotation has in hand: nobody
-    would let go of these any more, which is no matter on those ``forgotten``. ``record-damaged``."""
+    """FleetError ``member-busy`` for members with an upgrade in flight, or, unless they are ``forgotten``, with nodes
+    that a rotation has in hand: nobody would let go of these any more. ``record-damaged``."""
     hint = "conduct its run to the end of this upgrade, then let the member go"
     leaving = tuple(names)
     members = (each for each in (records.get("FleetMember", name) for name in leaving) if each is not None)

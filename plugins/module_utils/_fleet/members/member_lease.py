@@ -4,9 +4,8 @@
 """The Lease ``member`` on a member's API server, by which other records see that it is written to or upgraded
 (``member-held``, ``member-lost``); what tells these records from others, and where a person finds them.
 
-Leases in the records keep the runs of one fleet apart; a second fleet, with records of its own, knows nothing of them.
-What both see is the Lease ``member`` in our namespace on the member. Its owner are the records, not one run: runs of
-the same records share it, and the next run has at once what a dead one held.
+Leases in the records keep the runs of one fleet apart; a second fleet, with records of its own, sees only this Lease.
+Its owner are the records, not one run: the next run of the same records has at once what a dead one held.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ class KeptLease:
         return running_time() >= self._renewed + self._lease.seconds / 3
 
     def keep(self) -> None:
-        """To be called before each write: renews the lease when a third of its time is over, and asks nobody before.
-        FleetError ``member-lost`` if another has it by now, or what a request raises."""
+        """To be called before each write: renews the lease if it is ``due``. FleetError ``member-lost`` if another has
+        it by now, or what a request raises."""
         if self.due:
             now = running_time()
             with self._client.without_time_budget():
@@ -69,15 +68,15 @@ class KeptLease:
             self._renewed = now
 
     def release(self) -> None:
-        """Gives the lease up, for this run: others of the same records go on with it. Where that cannot be done, be it
-        that nobody is logged in to the member any more, nothing is raised: the lease runs out by itself."""
+        """Gives the lease up for this run; others of the same records keep it. A FleetError of that is passed over, for
+        the lease runs out by itself."""
         with contextlib.suppress(FleetError), self._client.without_time_budget():
             release(self._client, self._lease)
 
 
 class MemberLeases:
-    """Makes leases on members for one run of a verb, and keeps none itself. ``holder`` is the name under which it takes
-    leases in its records."""
+    """Makes leases on members for one run of a verb, and keeps none itself. ``holder`` is the name under which the run
+    takes leases in its records."""
 
     def __init__(self, records: Records, holder: str) -> None:
         self._records, self._holder = records, holder
@@ -112,9 +111,9 @@ class MemberLeases:
 
 
 def records_id(records: Records) -> str:
-    """What tells these records from all others: made when it is first asked for, and kept with them. The copy of a file
-    is another file, and so are records that were put back from one: the number of the file belongs to it. FleetError
-    ``record-damaged`` where something else is kept in its place, and others of the records."""
+    """What tells these records from all others: made when it is first asked for, and kept with them. The inode of a
+    file belongs to it, so that a copy of the file counts as other records. FleetError ``record-damaged`` where what is
+    kept is no text, and others of the records."""
     kept = records.secret(_ID) or records.keep_secret(_ID, secrets.token_hex(8).encode())
     try:
         told = kept.decode("ascii")

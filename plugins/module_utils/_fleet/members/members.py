@@ -46,8 +46,8 @@ SECRET_PATH = "/api/v1/namespaces/{namespace}/secrets/{name}"
 
 
 def strangers_remark(named: t.Iterable[str], fleet: t.Container[str], where: str) -> t.Iterator[Problem]:
-    """At most one remark ``no-such-member``, on the names of ``spec.members`` that are none of the fleet's members, of
-    the run or rotation ``where``: it goes on without them."""
+    """At most one remark ``no-such-member``, on the names of ``spec.members`` of the run or rotation ``where`` that are
+    no members of the fleet: it goes on without them."""
     lacking = [each for each in named if each not in fleet]
     if lacking:
         text = f"not in the fleet, so that nothing is done on them: {listed(lacking)}"
@@ -73,9 +73,9 @@ class Member:
 
 
 def recorded_members(records: Records) -> dict[str, Member]:
-    """All joined members, each FleetMember in the order of their names; one whose MemberCluster is missing has one that
-    says so (``without_record``), and a MemberCluster alone is no member. FleetError ``record-damaged``, for a member
-    that cannot be read has not left the fleet, and others of the records."""
+    """All members, by name, sorted: each FleetMember with its MemberCluster, or one that says that it is missing
+    (``without_record``). FleetError ``record-damaged``, for a member that cannot be read has not left the fleet, and
+    others of the records."""
     fleet = all_decoded(FleetMember, records.list("FleetMember"))
     clusters = all_decoded(MemberCluster, records.list("MemberCluster"))
     return {
@@ -84,7 +84,7 @@ def recorded_members(records: Records) -> dict[str, Member]:
 
 
 def no_members(records: Records, hint: str = "join some: gitops.fleet.join") -> FleetError:
-    """The error ``no-members``, to be raised: there is nobody that anything could be asked of."""
+    """The error ``no-members``, to be raised."""
     return FleetError("no-members", "no cluster has joined the fleet", records.place, hint)
 
 
@@ -103,9 +103,9 @@ def refuse_strangers(names: t.Iterable[str], there: t.Collection[str], why: str 
 
 
 def identified_members(session: Session, write: bool) -> dict[str, Member]:
-    """All joined members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a
-    member joined before they were kept. Members that cannot be asked stay without, and nothing is raised for them.
-    FleetError ``record-damaged``, others of the records, ``no-workers``."""
+    """All members with the UIDs of their clusters, which are asked for (and recorded, with ``write``) where a member
+    joined before UIDs were kept. Members that cannot be asked stay without. FleetError ``record-damaged``, others of
+    the records, ``no-workers``."""
     members = recorded_members(session.records)
     unknown = {name: each.fleet for name, each in members.items() if not each.fleet.spec.cluster_uid}
     if not unknown:
@@ -120,8 +120,8 @@ def identified_members(session: Session, write: bool) -> dict[str, Member]:
 
 
 def members_to_write(session: Session) -> dict[str, Member]:
-    """All joined members for verbs that write on them: as ``identified_members`` with ``write``. FleetError
-    ``double-member`` if a cluster has two names, and as of ``identified_members``."""
+    """All members for verbs that write on them: as ``identified_members`` with ``write``, and FleetError
+    ``double-member`` if a cluster has two names."""
     members = identified_members(session, write=True)
     found = double_member_problems(recorded_uids({name: each.fleet for name, each in members.items()}))
     if found:
@@ -136,12 +136,12 @@ def _opened(clients: Clients, name: str) -> t.Callable[[], KubeClient]:
 
 @dataclass
 class Clients:
-    """Clients of members, made when they are first asked for and closed together. Safe to use from threads.
+    """Clients of members, made when they are first asked for and closed together. Safe to use from threads. This is the
+    one door to members: the first time each is asked which cluster it is.
 
-    This is the one door to members: the first time each is asked which cluster it is. ``hub`` is where Secrets with
-    kubeconfigs lie; without it a ``secretRef`` cannot be followed. Paths of kubeconfigs are read by ``environ``.
-    ``strict`` as in ``Identities``; verbs that write on members give ``leases``. Members in ``ready_first`` must say
-    that they are ready. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
+    ``hub`` is where Secrets with kubeconfigs lie; paths of kubeconfigs are read by ``environ``. ``strict`` as in
+    ``Identities``; verbs that write on members give ``leases``. Members in ``ready_first`` must say that they are
+    ready. From each ``get`` on a member has ``timeout.whole`` seconds for what is asked of it then.
     """
 
     members: t.Mapping[str, FleetMember]
@@ -160,7 +160,7 @@ class Clients:
 
     @contextlib.contextmanager
     def holding(self, name: str, task: str) -> t.Iterator[Keep]:
-        """The lease on the member while entered; see ``MemberLeases.holding``. FleetError as of that and of ``get``."""
+        """The lease on the member while entered, as ``MemberLeases.holding``. FleetError as of that and of ``get``."""
         if self.leases is None:
             raise AssertionError("only verbs that write hold members")
         with self.leases.holding(self.get(name), task) as keep:
@@ -187,8 +187,8 @@ class Clients:
             raise
 
     def welcome(self, members: t.Mapping[str, FleetMember]) -> None:
-        """Adds those that it does not have, who have joined since it was made; what it has of others stays, also where
-        they are other now or have left. Nobody is asked."""
+        """Adds those that it does not have; what it has of others stays, even if they are other now or have left.
+        Nobody is asked."""
         with self._lock:
             new = {name: each for name, each in members.items() if name not in self.members}
             if new:
@@ -196,7 +196,7 @@ class Clients:
                 self.identities.welcome(new)
 
     def connection(self, name: str) -> Connection:
-        """Where the member is, which is not asked. FleetError ``not-a-member``, and as of ``connection_of``."""
+        """How the member is reached; it is not asked. FleetError ``not-a-member``, and as of ``connection_of``."""
         if name not in self.members:
             raise FleetError("not-a-member", "the cluster is not a member of the fleet", name, "join it first")
         return connection_of(self.members[name], self.hub, self.environ)
@@ -218,14 +218,14 @@ class Clients:
             raise FleetError("interrupted", "the run has ended meanwhile", name, "run again")
 
     def apart(self, leases: MemberLeases | None = None) -> Clients:
-        """The same for another process, which shares no connection with this one, nor what is known of who was asked;
-        it holds members by ``leases``."""
+        """The same for another process: with connections and identities of its own, and ``leases`` to hold members
+        by."""
         hub = KubeClient(self.hub.connection, timeout=self.hub.timeout) if self.hub else None
         return replace(self, hub=hub, leases=leases, _open={}, _closed=False, _lock=threading.Lock())
 
     def clock_ahead(self) -> timedelta:
-        """How far clocks of members and the hub are ahead of ours, as far as they were seen: the median, the lower one
-        of the middle two; 0 if none was."""
+        """How far clocks of members and the hub are ahead of ours, as far as they were seen, as of
+        ``usual_difference``."""
         with self._lock:
             clients = [*self._open.values(), *([self.hub] if self.hub else ())]
         return usual_difference(each.ahead for each in clients if each.ahead is not None)
@@ -250,8 +250,8 @@ def open_clients(
     strict: bool = False,
     ready_first: frozenset[str] = frozenset(),
 ) -> Clients:
-    """Clients of these members as the session reaches and holds them; what is said by name is that of ``Clients``. None
-    is asked yet; ``with`` closes them."""
+    """Clients of these members as the session reaches and holds them; the options are fields of ``Clients``. None is
+    asked yet; ``with`` closes them."""
     return Clients(
         members=members,
         hub=session.hub,
@@ -292,11 +292,9 @@ def _named(connection: Connection, name: str) -> Connection:
 
 
 def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t.Mapping[str, t.Any], str]:
-    """The kubeconfig in the Secret on the hub that the member's ``secretRef`` names, and where that is.
-
-    FleetError ``secret-without-hub``, ``secret-without-key``, also for an empty one, ``kubeconfig-invalid``, those of
-    the hub (``not-found`` without the Secret), and as of ``kubeconfig_document``.
-    """
+    """The kubeconfig in the Secret on the hub that the member's ``secretRef`` names, and the Secret's name for
+    messages. FleetError ``secret-without-hub``, ``secret-without-key``, ``kubeconfig-invalid``, those of the hub
+    (``not-found`` without the Secret), and as of ``kubeconfig_document``."""
     reference = member.spec.connection.secret_ref
     if reference is None:
         raise AssertionError("only called for members with a secretRef")
@@ -321,8 +319,8 @@ def kubeconfig_in_secret(member: FleetMember, hub: KubeClient | None) -> tuple[t
 
 
 def kubeconfig_document(content: bytes, where: str) -> t.Mapping[str, t.Any]:
-    """What the bytes of a kubeconfig are as YAML. FleetError ``kubeconfig-invalid``, which tells nothing of the
-    content, for what is no mapping, and as of ``parse_yaml``."""
+    """What the bytes of a kubeconfig are as YAML. FleetError ``kubeconfig-invalid`` for what is no mapping, and as of
+    ``parse_yaml``; neither tells of the content."""
     try:
         document = parse_yaml(content, where)
     except ValueError as error:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asking for maintenance windows that live on clusters: in an annotation, or told by the command of their platform
+"""Maintenance windows that live on clusters: read from an annotation, or asked of a command of the platform
 (``maintenance-unread``); these commands out of the option ``maintenance_commands``."""
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ CREDENTIALS = ("AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_*", "AWS_
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceCommands:
-    """By provider of the member a list of arguments, with ``{member}``, ``{location}`` and ``{group}`` in them (other
-    words in braces stay as they are), that prints its windows as JSON; it is run without a shell, with the variables of
-    ``environ`` that are in ``environment.KEPT`` or CREDENTIALS. Members of other providers bear an annotation, or
-    nothing."""
+    """By provider of the member a list of arguments that prints its windows as JSON, with ``{member}``, ``{location}``
+    and ``{group}`` filled in; it is run without a shell, with the variables of ``environ`` that are in
+    ``environment.KEPT`` or CREDENTIALS."""
 
     by_provider: t.Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     environ: t.Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def ask(self, member: FleetMember, clients: Clients) -> ClusterMaintenance | None:
-        """The windows of a member whose client is open; None where no command is for it and it bears no annotation. A
-        command has ``SECONDS``. FleetError ``maintenance-unread``, ``unsafe-argument`` where what the FleetMember says
-        would become an option or words of a script, and as of ``cluster_maintenance``."""
+        """The windows of a member whose client is open, by its command, which has ``SECONDS``, or its annotation; None
+        without either. FleetError ``maintenance-unread``, ``unsafe-argument`` where what the FleetMember says would
+        become an option or words of a script, and as of ``cluster_maintenance``."""
         argv = self.by_provider.get(member.spec.provider)
         if not argv:
             return annotated(member.name, clients)
@@ -60,7 +59,7 @@ ANNOTATIONS = MaintenanceCommands()
 
 
 def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
-    """What the annotation of a member says whose client is open; None without one. FleetError ``maintenance-unread``
+    """What the annotation of a member, whose client is open, says; None without one. FleetError ``maintenance-unread``
     if it could not be read, and as of ``cluster_maintenance``."""
     words = clients.identities.maintenance.get(name)
     if words is None:
@@ -69,8 +68,8 @@ def annotated(name: str, clients: Clients) -> ClusterMaintenance | None:
 
 
 def commands_of(given: t.Any, environ: t.Mapping[str, str]) -> MaintenanceCommands:
-    """The commands of an option: by provider a list of arguments; None, or an empty mapping, for none at all.
-    FleetError ``bad-option`` for each that is no list of texts with a program."""
+    """The commands of an option, by provider; without any for None or an empty mapping. FleetError ``bad-option`` for
+    each that is no list of texts with a program first."""
     problems = []
     for provider, argv in (given or {}).items():
         fits = isinstance(argv, (list, tuple)) and argv and all(isinstance(each, str) for each in argv)

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Facts that the records hold and that are young enough to decide on (``max_facts_age``); of all other members they are
-read."""
+"""Recorded facts of members that are young enough to decide on (``max_facts_age``), and facts of the others read
+anew."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .members import Clients, Member
 def members_with_young_facts(
     members: t.Mapping[str, Member], now: datetime, age: timedelta, pods: bool
 ) -> frozenset[str]:
-    """Names of members whose recorded facts are young: they were well when they were read last, wholly and at most
-    ``age`` ago, nor later than ``now`` but for clocks that differ a little; with ``pods``, only if their pods were read
-    too."""
+    """Names of members that need not be read again: they were healthy when they were last read, and their health and
+    resources (with ``pods`` what these request, too) were read at most ``age`` before ``now``, and after it only by as
+    much as clocks may differ."""
     oldest = {name: _oldest(each.cluster, pods) for name, each in members.items()}
     return frozenset(name for name, at in oldest.items() if at is not None and now - age <= at <= now + CLOCK_SKEW)
 
@@ -39,13 +39,10 @@ def recorded_or_read_facts(
     pods: bool,
     namespaces: bool = False,
 ) -> FactsSnapshot:
-    """The facts of all members, by name: the records' of those in ``recorded``, and what the others say now, older
-    facts of those that cannot be read. Nodes and certificates are there of those alone that were read now, by ``pods``
-    and ``namespaces`` as of ``read_fleet``. The snapshot counts as captured when the oldest of the recorded ones was
-    read, else ``now``.
-
-    FleetError with the first problem of each member if not one is known: that is a fault on our side; ``no-workers``.
-    """
+    """The facts of all members, in the order of names: for those in ``recorded`` what the records hold, for others as
+    of ``read_fleet``. Nodes and certificates are there only of those read now. The snapshot counts as captured when the
+    oldest of the recorded facts were read, else ``now``. FleetError with the first problem of each member if none is
+    recorded and none can be read; ``no-workers``."""
     unknown = {name: each for name, each in members.items() if name not in recorded}
     reading = read_fleet(unknown, clients, now, pods=pods, namespaces=namespaces)
     if members and len(reading.failed) == len(members):

@@ -36,13 +36,13 @@ def rights(
     resources: t.Sequence[str] = (),
 ) -> list[dict[str, t.Any]]:
     """Manifests of roles and bindings for one ``purpose``: ``nodes``, ``jobs``, one of ``PARTS`` of the hub, ``apply``,
-    or ``read``, for which any other word stands.
+    or ``read``, for which any other word stands. The last two are for ``kinds`` and for those of the manifests in the
+    files ``resources``.
 
-    The last two are for ``kinds`` and for those of the manifests in the files ``resources``; the others are the same
-    for all. ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``,
-    ``kind``, ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own; one
-    that comes twice counts once. FleetError ``bad-option`` for a subject without its name or namespace,
-    ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of ``unpacked`` and ``read_manifests``.
+    ``subject`` has kind, name and, for a service account, namespace; each of ``kinds`` has ``api_version``, ``kind``,
+    ``plural`` and ``namespaced``, of which the last two count for kinds that are not Kubernetes' own. FleetError
+    ``bad-option`` for a subject, ``unknown-kind`` where a plural is missing, ``bad-definition``, and those of
+    ``unpacked`` and ``read_manifests``.
     """
     who = _subject(subject)
     if purpose in PARTS:
@@ -58,7 +58,7 @@ def rights(
 
 def _subject(given: t.Mapping[str, t.Any]) -> Subject:
     """Who gets the rights. FleetError ``bad-option`` without a name, and for a service account without a namespace: an
-    API server takes no binding of those, and ``kubectl apply`` fails when it has made the roles."""
+    API server takes no such binding, and ``kubectl apply`` fails when it has made the roles."""
     who = Subject(given["kind"], given["name"], given.get("namespace") or "")
     wanted = {"name": who.name} | ({"namespace": who.namespace} if who.kind == SERVICE_ACCOUNT else {})
     lacking = [part for part, value in wanted.items() if not (value.strip() and value.isprintable())]
@@ -69,7 +69,7 @@ def _subject(given: t.Mapping[str, t.Any]) -> Subject:
 
 
 def as_yaml(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> str:
-    """The manifests as YAML documents, as kubectl reads them."""
+    """The manifests as YAML documents."""
     return write_yaml(manifests)
 
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Reading members in several processes at once (``workers``), each its share of them, where one is too slow for all;
-what they learned taken over, and members of a process that was lost (``NotAsked``, ``worker-lost``). Reads only."""
+what they learned taken over, and members of a process that was lost (``NotAsked``, ``worker-lost``)."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class _Share(t.Generic[T]):
 
 
 def shared_out(clients: Clients, names: t.Iterable[str], workers: int, read: Reads[T]) -> dict[str, T | FleetError]:
-    """What ``read`` says of each member, by name in the order given; with more than one of ``workers``, of which there
-    is one at least, up to that many processes read at once, each its share by a hash of the names.
+    """What ``read`` says of each member, by name in the order given; up to ``workers`` (1 or more) processes read at
+    once, each its share. What they learned of connections, UIDs and secrets to hide is known in this process
+    afterwards.
 
-    Notes on connections, UIDs of clusters and secrets to hide are known in this process afterwards, as if it had read
-    all. For members of another process that raised, or ended without an answer, stands a ``NotAsked`` with the code of
-    that, ``worker-lost`` for the latter. What ``read`` raises in this process is raised, and ``no-workers`` as of
+    For members of another process that raised, or ended without an answer, stands a ``NotAsked`` with the code of that,
+    ``worker-lost`` for the latter. What ``read`` raises in this process is raised, and ``no-workers`` as of
     ``in_processes``.
     """
     names = tuple(names)

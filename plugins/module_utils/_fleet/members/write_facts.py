@@ -17,13 +17,9 @@ FEW = 20
 
 
 def record_facts(records: Records, reading: FleetReading) -> None:
-    """Records the status of each MemberCluster, read or not, and of each FleetMember that was read. Facts that another
-    run records at the same moment are left to stand, those that it recorded before, while we were reading, are written
-    over; who has left the fleet since is passed over, and a status that is the same is not written. FleetErrors of the
-    records.
-
-    The operation in flight on a member is not read from it and stays as it is.
-    """
+    """Records the status of each MemberCluster of the reading, and of each FleetMember that was read, but for the
+    operation in flight, which stays as recorded. Facts that another run records at the same moment stand. Who has left
+    the fleet since is passed over. FleetErrors of the records."""
     _write_statuses(records, "MemberCluster", {each.name: encode(each.status) for each in reading.snapshot.members})
     _write_statuses(records, "FleetMember", {name: encode(status) for name, status in reading.statuses.items()})
 

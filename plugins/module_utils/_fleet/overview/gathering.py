@@ -44,9 +44,10 @@ from .runs import charts_of_all
 
 @dataclass(frozen=True, kw_only=True)
 class OverviewRequest:
-    """``src`` has placements that are not recorded, ``resources`` what they place; with both they are planned too.
-    ``facts`` stand for those recorded. ``pools`` are files with NodePools, ``supposed`` a fleet as ``read_overlay``
-    takes it. ``forecast`` is whether runs that are not over are forecast. ``look`` is what a look for drift found."""
+    """``src`` are files with placements, in place of the recorded ones, ``resources`` those with what they place; with
+    both they are planned too. ``facts`` stand for those recorded. ``pools`` are files with NodePools, ``supposed`` is
+    as of ``read_overlay``. With ``forecast`` runs that are not over are forecast. ``look`` is what a look for drift
+    found."""
 
     title: str = "Fleet"
     src: tuple[str, ...] = ()
@@ -59,9 +60,8 @@ class OverviewRequest:
 
 
 def gather(session: Session, asked: OverviewRequest) -> Overview:
-    """The whole overview. FleetError as of ``recorded_members``, ``ground_of``, ``statuses_of``, ``run``,
-    ``pool_calendars`` and ``suppositions``; what cannot be read of the records of a run, or decided of a placement, is
-    told in its place, and a kind of runs that may not be listed in a note."""
+    """The whole overview. What cannot be read of a run, or decided of a placement, is told in its place. FleetError as
+    of ``recorded_members``, ``ground_of``, ``statuses_of``, ``run``, ``pool_calendars`` and ``suppositions``."""
     now = session.clock()
     members = recorded_members(session.records)
     ground = ground_of(session, Question(name="", src=asked.src, facts=asked.facts))
@@ -95,7 +95,7 @@ def _nobody(place: str) -> Problem:
 
 def with_changes(document: dict[str, t.Any], earlier: str) -> dict[str, t.Any]:
     """A copy of an overview's document in which ``since`` is when the report in the file ``earlier`` was made, and
-    ``changes`` has a row for each change. FleetError ``report-missing``, ``report-invalid``, and those of
+    ``changes`` has a row for each change since. FleetError ``report-missing``, ``report-invalid``, and those of
     ``checked_report``."""
     hint = "the first report of a fleet is made without the option since"
     old = checked_report(json_file(earlier, "report-missing", "report-invalid", hint), earlier)

@@ -23,9 +23,9 @@ from .openings import MAINTENANCE, OpeningsQuestion, nothing_given, openings_rep
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceReport:
-    """``changes`` are of those FleetMaintenances that come, become other, or go, in the order of their names, ``same``
-    the names of the rest. ``before`` and ``after`` are all members by what was and what is recorded then, in one order;
-    empty where that is not known, of which ``findings`` tell, or where there are no members."""
+    """``changes`` are of FleetMaintenances that come, become other, or go, by name; ``same`` are the names of the rest.
+    ``before`` and ``after`` are all members by what was and what is recorded then, in one order; empty where nothing
+    changes, or that cannot be worked out, of which ``findings`` tell."""
 
     changes: tuple[MaintenanceChange, ...] = ()
     same: tuple[str, ...] = ()
@@ -35,8 +35,8 @@ class MaintenanceReport:
 
     @property
     def moved_members(self) -> tuple[str, ...]:
-        """Names of members of which an opening moves within the days that are looked ahead, in their order; none where
-        that is not known."""
+        """Names of members for which what is permitted changes, as of ``permission_changed``, in the order of
+        ``before``."""
         return tuple(
             old.name
             for old, new in zip(self.before, self.after, strict=True)
@@ -47,9 +47,9 @@ class MaintenanceReport:
 def record_maintenance(
     session: Session, given: UpdateManifests, write: bool, src: t.Sequence[str] = ()
 ) -> MaintenanceReport:
-    """Records the FleetMaintenances that are new or other, with ``write``, and evidence of each with the commit of
-    ``src``; else it is told what that would change. FleetError ``no-maintenance-given``, as of ``given.record_specs``,
-    and of the records; what was written before that stays."""
+    """Records, with ``write``, the FleetMaintenances that are new or other, and evidence of each with the commit of
+    ``src``. FleetError ``no-maintenance-given``, as of ``record_specs``, and of the records; what was written before
+    that stays."""
     if not given.maintenance:
         raise nothing_given()
     records, stored = session.records, _stored(session)
@@ -68,9 +68,8 @@ def record_maintenance(
 
 
 def delete_maintenance(session: Session, names: t.Sequence[str], write: bool) -> MaintenanceReport:
-    """Deletes those FleetMaintenances that are there, with ``write``, and keeps evidence of each; else it is told what
-    that would change. Names that are not there are in ``same``. FleetErrors of the records; what was deleted before
-    that is gone."""
+    """Deletes, with ``write``, those FleetMaintenances that are there, and keeps evidence of each. FleetErrors of the
+    records; what was deleted before that is gone."""
     stored, problems = _stored(session), list[Problem]()
     there = [name for name in sorted(set(names)) if name in stored]
     changes = tuple(maintenance_change(name, maintenance_spec_of(stored[name], problems), None) for name in there)

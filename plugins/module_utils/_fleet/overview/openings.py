@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """When members may be touched, by the records alone: windows, freezes, upgrades in flight, entries of a calendar,
-budgets of pools; what other FleetMaintenances than the recorded ones would change in that (``no-maintenance-given``
-without any)."""
+budgets of pools; what other FleetMaintenances than the recorded ones would change in that
+(``no-maintenance-given``)."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ _Times = dict[str, dict[str, MemberTimes]]
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsQuestion:
-    """``names`` of members, all if empty; ``days`` that are looked ahead; ``supposed``: None for what is recorded. What
-    is ``supposed`` stands for what is recorded under the same name. ``snapshot`` is a file with nodes, for the budgets
-    of their pools."""
+    """``names`` of members, all if empty; ``days`` that are looked ahead; what is ``supposed`` stands for what is
+    recorded under the same name. ``snapshot`` is a file with nodes, for the budgets of their pools."""
 
     names: tuple[str, ...] = ()
     days: int = 30
@@ -55,10 +54,10 @@ class OpeningsQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class OpeningsReport:
-    """When members may be touched, from ``now`` on for ``days``: ``clusters`` are the members in the order of their
-    names, each once. ``before`` has the same members by what is recorded; empty where nothing else is supposed.
-    ``pools`` are what budgets permit, without a snapshot none. ``unrecorded``: a FleetMaintenance that is supposed is
-    not recorded like that. ``appointments`` are the entries of a calendar, by the work."""
+    """When members may be touched, from ``now`` on for ``days``: ``clusters`` are the members that are asked for, in
+    the order of their names; ``before`` the same by what is recorded, empty where nothing else is supposed. ``pools``
+    are what budgets permit, without a snapshot none. ``unrecorded``: a FleetMaintenance that is supposed is not
+    recorded like that. ``appointments`` are the entries of a calendar, by the work."""
 
     now: datetime
     days: int
@@ -71,9 +70,9 @@ class OpeningsReport:
 
 
 def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport:
-    """When the members may be touched, by the records; no member is asked and nothing written. FleetError
-    ``bad-option``, ``no-members``, ``no-such-member``, ``no-maintenance-given``, ``record-damaged``,
-    ``duplicate-location``, others of the records; with a snapshot those of ``nodes_file``."""
+    """When the members may be touched, by the records. FleetError ``bad-option``, ``no-members``, ``no-such-member``,
+    ``no-maintenance-given``, ``record-damaged``, ``duplicate-location``, others of the records; with a snapshot those
+    of ``nodes_file``."""
     refuse_days(asked.days)
     supposed = asked.supposed
     if supposed is not None and not (supposed.maintenance or supposed.gone):
@@ -112,7 +111,7 @@ def openings_report(session: Session, asked: OpeningsQuestion) -> OpeningsReport
 
 
 def nothing_given() -> FleetError:
-    """``no-maintenance-given``, to be raised where windows and freezes are asked for, and none are given."""
+    """The error ``no-maintenance-given``, to be raised."""
     hint = "give files and folders with FleetMaintenances"
     return FleetError("no-maintenance-given", "no FleetMaintenance is in what was given", "src", hint)
 

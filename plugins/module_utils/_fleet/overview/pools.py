@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calendars of NodePools from files (what their budgets permit, and recorded freezes; ``no-node-pool``), one for each
+"""Calendars of NodePools from files (``no-node-pool``): what their budgets permit, with recorded freezes, one for each
 number of nodes that clusters have of the pool."""
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ def pool_calendars(
     facts: FactsSnapshot | None,
     now: datetime,
 ) -> tuple[tuple[PoolCalendar, ...], tuple[Problem, ...]]:
-    """A calendar for each NodePool of the files, in their order, and each number of nodes that clusters have of it, the
-    smallest first, by ``facts`` or else by the members' records; one without a number where none has any. ``src`` was
-    given for calendars, ``beside`` may have some too; a path in both is read once. And what is to be told: that ``src``
-    has no NodePool, and what is wrong with recorded freezes, which are left out then. FleetError with all that is wrong
-    with the files."""
+    """A calendar for each NodePool of the files and each number of nodes that clusters have of it, the smallest first,
+    by the nodes in ``facts`` or else by the members' records; one without a number where no cluster has the pool. And
+    what is to be told: that ``src`` has no NodePool, and what is wrong with recorded freezes, which are all left out
+    then; ``beside`` may have NodePools too. FleetError with all that is wrong with the files."""
     paths = dict.fromkeys((*src, *beside))
     pools = _pools(read_manifests(paths) if paths else ())
     sizes = _sizes(members, facts) if pools else {}

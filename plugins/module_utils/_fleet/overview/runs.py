@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recorded runs as charts, the newest first: update runs, those that are not over with a forecast; staged update runs
-with who approved; rotations; what is wrong with those left out."""
+"""Recorded runs as charts: update runs, those that are not over with a forecast; staged update runs with who approved;
+rotations; what is wrong with those left out."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ from ..updates.update_run import recorded_runs
 
 
 def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """Charts of update runs, then of staged update runs, then of rotations, each the newest first, ``forecasting`` as
-    of ``run_charts``, and what is wrong with those that are left out, or are shown by their records alone; where a kind
-    cannot be listed, that too, and its runs are left out."""
+    """Charts of update runs, then of staged update runs, then of rotations, as of the functions below, and all that is
+    wrong; a kind that cannot be listed is left out."""
     charts: list[RunChart] = []
     told: list[Problem] = []
     for read in (
@@ -58,10 +57,10 @@ def charts_of_all(session: Session, forecasting: bool) -> tuple[tuple[RunChart, 
 
 
 def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest update run first, one of which it is not known when it was made among the newest, with ``forecasting``
-    each that is not over with its forecast; what is wrong with those that are left out, or are shown without members
-    and forecast, as all are where what is recorded of members cannot be read; each problem once. Gates that were
-    answered since their run was conducted say so. FleetError where runs cannot be listed."""
+    """Charts of update runs, the newest first, those of which it is not known when they were made before all; with
+    ``forecasting`` each that is not over with its forecast. And what is wrong with runs that are left out, or shown
+    without members and forecast. Gates that were answered since their run was conducted say so. FleetError where runs
+    cannot be listed."""
     runs, problems = recorded_runs(session.records, ())
     told, charts, now = list(problems), [], session.clock()
     sight: FleetSight | None = None
@@ -80,8 +79,8 @@ def run_charts(session: Session, forecasting: bool) -> tuple[tuple[RunChart, ...
 
 
 def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest staged update run of placements first, those of which it is not known when they were made last, and
-    what is wrong with those that are left out, as all of a kind are that cannot be listed, or whose requests cannot."""
+    """Charts of staged update runs, the newest first, those of which it is not known when they were made last; and what
+    is wrong with those that are left out. A kind whose runs or requests cannot be listed is left out."""
     told: list[Problem] = []
     found = []
     for kinds in RUN_KINDS:
@@ -108,8 +107,8 @@ def staged_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem
 
 
 def rotation_charts(records: Records) -> tuple[tuple[RunChart, ...], tuple[Problem, ...]]:
-    """The newest rotation of nodes first, those of which it is not known when they were made last, and what is wrong
-    with those that are left out. FleetError where they cannot be listed."""
+    """Charts of rotations of nodes, the newest first, those of which it is not known when they were made last; and what
+    is wrong with those that are left out. FleetError where they cannot be listed."""
     told: list[Problem] = []
     found = []
     for document in records.list(ROTATION_KIND):

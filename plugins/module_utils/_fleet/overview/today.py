@@ -50,8 +50,8 @@ _LEASES = {UPDATE_RUN: "run/{}", STAGED_RUN: "placement/{}", ROTATION: "rotation
 
 @dataclass(frozen=True, kw_only=True)
 class Today:
-    """The fleet as its records tell it. ``notes`` tell of records that could not be read, and so are not counted, of
-    members that were upgraded since they were read, and of a look for drift that went by other records."""
+    """The fleet as its records tell it. ``notes`` tell of records that could not be read, of members that were upgraded
+    since they were read, and of a look for drift that went by other records."""
 
     fleet: FleetToday
     notes: tuple[Problem, ...] = ()
@@ -108,9 +108,9 @@ def gather_today(
     placement_records: t.Iterable[Record],
     look: DriftLook | None = None,
 ) -> Today:
-    """A row by name for every FleetMember and MemberCluster that is given as it is recorded, with what the records hold
-    of placements and of runs, and what a ``look`` for drift has found. What is damaged, or cannot be listed, is told in
-    ``notes`` and left out; no FleetError of records is raised."""
+    """A row for each name of the FleetMembers and MemberClusters, given as they are recorded, with what the records
+    hold of placements and runs, and what a ``look`` for drift has found. What is damaged, or cannot be listed, is told
+    in ``notes`` and left out; no FleetError of records is raised."""
     found = _Gathered(session.clock())
     clusters = {each.name: each for each in found.each(cluster_records, lambda one: decoded(MemberCluster, one))}
     members = {each.name: each for each in found.each(member_records, lambda one: decoded(FleetMember, one))}

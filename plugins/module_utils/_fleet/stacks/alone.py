@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One run of ours at a time on a stack, from its preview to its end (``stack-locked``): the engine's own lock is given
-back in between."""
+"""One run of ours at a time on a Pulumi stack, from its preview to its end (``stack-locked``): the engine's own lock is
+given back in between."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ _MOST = 4096
 
 @contextlib.contextmanager
 def alone(where: StackPlace) -> t.Iterator[None]:
-    """Held while the stack is worked on, by runs with the same home of the engine, by default this user's on this
-    machine; it ends with its holder, also by SIGKILL, and is not waited for; its files in ``.gitops-fleet`` there stay.
-    FleetError ``stack-locked`` with who has it and since when, as far as that is noted yet and can be read,
-    ``unwritable-folder``, and as of ``project_name``."""
+    """Keeps other runs with the same home of the engine (by default this user's on this machine) from the stack while
+    entered; ends with its holder, also by SIGKILL, and is not waited for. FleetError ``stack-locked`` with who has it
+    and since when, as far as that can be read, ``unwritable-folder``, and as of ``project_name``."""
     path = where.home / ".gitops-fleet" / f"{_digest(where)}.lock"
     note = path.with_suffix(".holder")
     with contextlib.ExitStack() as held:

@@ -46,8 +46,8 @@ _MOST_PRINTED, _MOST_SAID, _MOST_EVENTS = 200_000_000, 1_000_000, 50_000_000
 @dataclass(frozen=True, kw_only=True)
 class Commands:
     """Commands for one stack: ``program`` is the folder of its program, ``workspace`` that of its settings. ``seconds``
-    are for one command; ``grace`` for the engine to end what it began when it is asked to, and again for what it breaks
-    off then. ``told`` says why this process is to end, empty if it is not."""
+    are for one command; ``grace`` for the engine to end what it began when it is asked to, and again to break it off.
+    ``told`` says why this process is to end, empty if it is not."""
 
     pulumi: Path
     stack: str
@@ -60,8 +60,8 @@ class Commands:
     told: t.Callable[[], str] = str
 
     def output_of(self, *arguments: str, given: str = "") -> str:
-        """Runs a command that runs no program, and gives what it prints; ``given`` is its input. FleetError
-        ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
+        """Runs a command of the engine that runs no program, and gives what it prints; ``given`` is its input.
+        FleetError ``stack-failed``, ``stack-locked``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``,
         ``stack-unreadable``, also for more than 200 MB, ``interrupted``; OSError for files of the workspace, as of a
         full disk."""
         done = self._run([*arguments, "--stack", self.stack], self.workspace, given, None)
@@ -70,13 +70,13 @@ class Commands:
         return done.printed
 
     def json_of(self, *arguments: str, empty: t.Any = None) -> t.Any:
-        """The JSON that a command prints which runs no program; ``empty`` if it prints nothing. Warnings stand beside
-        it. FleetError as of ``output_of``; ``stack-unreadable`` for what is no JSON."""
+        """The JSON that ``output_of`` the command is; ``empty`` if that is blank. FleetError and OSError as of
+        ``output_of``; ``stack-unreadable`` for what is no JSON."""
         return self._document(arguments, self.output_of(*arguments), empty)
 
     def known(self) -> bool:
-        """Whether the backend has a stack of this name for the project, with resources or without. FleetError as of
-        ``output_of``."""
+        """Whether the backend has a stack of this name for the project, with resources or without. FleetError and
+        OSError as of ``output_of``."""
         words = ("stack", "ls", "--json")
         done = self._run(words, self.workspace, "", None)
         if done.code != 0:
@@ -87,10 +87,10 @@ class Commands:
         return any(str(each.get("name")).rpartition("/")[2] == self.stack for each in stacks)
 
     def run_with_events(self, *arguments: str, keep: bool = False) -> Story:
-        """Runs a command that runs the program, and gives what the engine told of it, lines for people going to ``say``
-        meanwhile. With ``keep`` the engine is ended at the first resource that it deletes or replaces, which is
-        ``deletions``. FleetError as of ``output_of``, ``stack-failed`` with all that the engine says went wrong,
-        ``stack-unreadable`` if not all of what it told is there and understood."""
+        """Runs a command of the engine that runs the program, and gives what the engine told of it; ``say`` gets lines
+        for people meanwhile. With ``keep`` the engine is ended, and FleetError ``deletions`` raised, at the first
+        resource that it deletes or replaces. FleetError and OSError as of ``output_of``; ``stack-unreadable`` if not
+        all of what it told is there and understood."""
         log = self.workspace / f"{arguments[0]}.events"
         settings = self.workspace / f"Pulumi.{self.stack}.yaml"
         story = Story(is_look=arguments[0] == "preview" or "--preview-only" in arguments)
@@ -195,7 +195,7 @@ class Commands:
     def _failure(self, output: str, story: Story) -> FleetError:
         """The error that the engine's words mean: ``stack-locked``, ``no-such-stack``, ``stack-unreadable``,
         ``no-passphrase``, else ``stack-failed`` with a problem for each error of the story, or with the lines that name
-        one, or the last five. Texts are cut at 4,000 characters."""
+        one, or the last five."""
         where = f"stack {self.stack}"
         if "currently locked by" in output:
             return _locked(output, where)

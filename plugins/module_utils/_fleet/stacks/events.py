@@ -24,7 +24,7 @@ _COLOURS = re.compile(r"<\{%[^%]*%\}>")
 @dataclass(frozen=True, kw_only=True)
 class StackStep:
     """What is done to one resource. ``before`` and ``after`` are the inputs that differ, secrets masked by the engine;
-    of one that comes or goes nothing but that."""
+    both are empty for a resource that comes or goes."""
 
     op: str
     urn: str
@@ -33,7 +33,7 @@ class StackStep:
 
     @property
     def name(self) -> str:
-        """The name of the resource, which is the last part of its URN."""
+        """The name of the resource, the last part of its URN."""
         return self.urn.rpartition("::")[2]
 
     @property
@@ -43,16 +43,16 @@ class StackStep:
         return "".join(self.urn.split("::")[2:3]).rpartition("$")[2]
 
     def as_dict(self) -> dict[str, str]:
-        """``op``, ``type``, ``name`` and ``urn``, as results have them; without what differs."""
+        """``op``, ``type``, ``name`` and ``urn``, as results have them."""
         return {"op": self.op, "type": self.type, "name": self.name, "urn": self.urn}
 
 
 @dataclass
 class Story:
-    """A run as far as it is known, or a look at what one would do (``is_look``); ``errors`` are pairs of a resource's
-    name, or an empty text, and what is wrong; ``counts`` are resources by operation, known at its end, and ``whole``
-    says that it was heard; ``unreadable`` counts events that were not understood. Of an output that is secret
-    (``has_secret_outputs``) nobody is told whether it differs."""
+    """A run as far as it is known, or a look at what one would do (``is_look``). ``errors`` are pairs of a resource's
+    name, or an empty text, and what is wrong; ``counts`` are resources by operation; ``whole`` says that the end was
+    heard; ``unreadable`` counts events that were not understood. Of an output that is secret (``has_secret_outputs``)
+    nobody is told whether it differs."""
 
     is_look: bool = False
     steps: list[StackStep] = field(default_factory=list)
@@ -73,14 +73,13 @@ class Story:
 
     @property
     def deleted(self) -> list[StackStep]:
-        """Steps of resources that go, or are replaced by others; each resource once, in the order of the first such
-        steps, with its last one."""
+        """Steps that delete or replace resources: of each resource its last one, in the order of the first ones."""
         found = {step.urn: step for step in self.steps if step.op in DELETING}
         return list(found.values())
 
     def heard(self, line: str) -> str:
-        """Takes in one event, a line of JSON; what people are told of it at once, empty for nothing. One that is not
-        understood is counted in ``unreadable``; nothing is raised."""
+        """Takes in one event, a line of JSON; gives what people are told of it at once, empty for nothing. One that
+        cannot be read is counted in ``unreadable``, one of a kind that is not known passed over; nothing is raised."""
         try:
             return self._heard(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -143,8 +142,8 @@ class Story:
 
 
 def holds_secret(value: t.Any) -> bool:
-    """Whether the engine has masked the value, or a part of it at any depth; a text that only contains ``[secret]``
-    counts as none."""
+    """Whether the engine has masked the value, or a part of it at any depth, as ``[secret]``; a text that only contains
+    that counts as none."""
     if isinstance(value, dict):
         return any(map(holds_secret, value.values()))
     return any(map(holds_secret, value)) if isinstance(value, list) else value == "[secret]"

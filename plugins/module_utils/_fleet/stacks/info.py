@@ -27,7 +27,7 @@ _LAST = ("kind", "result", "startTime", "endTime", "version", "resourceChanges")
 class StackInfo:
     """``types`` counts resources by type, ``urns`` names them in the order of the state; ``last`` is what the engine
     tells of its last run; ``pending`` are URNs of operations that were cut off, with what they were; ``locks`` have
-    username, hostname, pid and timestamp. All is empty of a stack that is not there."""
+    username, hostname, pid and timestamp."""
 
     exists: bool = False
     outputs: t.Mapping[str, t.Any] = field(default_factory=dict)
@@ -39,9 +39,8 @@ class StackInfo:
 
 
 def info(options: Options, environ: t.Mapping[str, str], say: Say) -> StackInfo:
-    """All that is known of the stack; the backend is only read. One that is not there, or has no state, is no error and
-    gives an empty one. FleetError ``stack-unreadable``, and as of ``place``, ``project_name``, ``opened_stack`` and
-    ``Commands.output_of``."""
+    """All that is known of the stack, without its program; an empty one where there is no stack or no state. FleetError
+    ``stack-unreadable``, and as of ``place``, ``project_name``, ``opened_stack`` and ``Commands.output_of``."""
     where = place(options)
     try:
         with _reading(where, environ, say) as commands:
@@ -80,8 +79,8 @@ def _told(where: StackPlace, state: t.Any, runs: t.Any, outputs: t.Mapping[str, 
 
 
 def output(options: Options, wanted: str, environ: t.Mapping[str, str], say: Say) -> t.Any:
-    """The output of that name, as a whole; it may be null. FleetError ``no-such-stack``, ``no-such-output`` (with those
-    there are), ``secret-output``, and as of ``place``, ``opened_stack`` and ``stack_outputs``."""
+    """The output of that name; it may be null. FleetError ``no-such-stack``, ``no-such-output`` (with those there are),
+    ``secret-output``, and as of ``place``, ``opened_stack`` and ``stack_outputs``."""
     where = place(options)
     with _reading(where, environ, say) as commands:
         found = stack_outputs(commands)

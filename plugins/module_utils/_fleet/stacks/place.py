@@ -36,7 +36,7 @@ _STACK = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 class StackPlace:
     """``project`` is the folder of the program, ``backend`` a URL, in which a password may stand; ``passphrase_file``
     has what encrypts secrets of the stack, None where a service does, or nothing has to; ``home`` is where the engine
-    has its plugins; ``python`` has the packages of the program; paths are absolute."""
+    has its plugins; ``python`` has the packages of the program. Paths are absolute."""
 
     project: Path
     stack: str
@@ -54,13 +54,9 @@ class StackPlace:
 
 def place(options: Options) -> StackPlace:
     """The place that the options ``project_dir``, ``stack`` and ``backend_url`` of a verb, which must be there, and
-    ``home``, ``python`` and ``passphrase_file``, which may be, name: without them ``~/.pulumi``, this Python and None.
-    Relative paths begin where the play runs; a state in files gets ``metadata=skip`` unless its URL says something of
-    that.
-
-    FleetError with all that there are of ``bad-path``, ``no-project``, ``no-passphrase``, ``bad-backend``,
-    ``bad-stack``.
-    """
+    ``home``, ``python`` and ``passphrase_file`` name, which are ``~/.pulumi``, this Python and None where they are left
+    out. Relative paths begin where the play runs. FleetError with all that there are of ``bad-path``, ``no-project``,
+    ``no-passphrase``, ``bad-backend``, ``bad-stack``."""
     problems: list[Problem] = []
 
     def path(option: str, given: str) -> Path:
@@ -101,7 +97,8 @@ def place(options: Options) -> StackPlace:
 
 def _absolute(text: str) -> tuple[Path, str]:
     """The path, absolute and with ``~`` resolved, and what is wrong with it, empty if nothing is; if something is, the
-    path is not to be used. An empty one is never the folder where the play runs: a variable has lost its content."""
+    path is not to be used. An empty text does not mean the folder where the play runs: a variable has lost its
+    content."""
     if not text:
         return Path(), "it names no path"
     if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
@@ -111,10 +108,10 @@ def _absolute(text: str) -> tuple[Path, str]:
 
 
 def _usable_backend(backend: str) -> tuple[str, str]:
-    """The URL, and what is wrong with it, empty if nothing is; that does not show it, for a password may stand in it.
-    The URL of a state in files gets an absolute path, since the engine runs elsewhere, and ``metadata=skip`` unless it
-    says something of ``metadata``: the engine else writes a file of attributes beside each file, not in one step, and
-    if killed then leaves a state that cannot be read."""
+    """The URL, and what is wrong with it, empty if nothing is, without showing it, for a password may stand in it. The
+    URL of a state in files gets an absolute path, since the engine runs elsewhere, and ``metadata=skip`` unless it says
+    something of ``metadata``: the engine else writes a file of attributes beside each file, not in one step, and if
+    killed then leaves a state that cannot be read."""
     if is_impossible(backend):
         return backend, "there is a character in it that no backend can be called by"
     try:
@@ -162,13 +159,9 @@ def environment(where: StackPlace, engine: Engine, environ: t.Mapping[str, str])
 @contextlib.contextmanager
 def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
     """A folder with the project's file and the stack's settings: those of the project, and over them ``config``, name
-    by name. Names of both get the project's namespace if they have none. They lie side by side, also where the project
-    has a folder for settings (``stackConfigDir``).
-
-    The engine writes into it what it would write into the project, which stays as it is; it is gone afterwards.
-    FleetError ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot
-    be parsed; OSError if the folder cannot be made or written.
-    """
+    by name. The engine writes into it what it would write into the project; it is gone afterwards. FleetError
+    ``bad-config``, ``unreadable-file``, ``no-project``, ``missing-library``, and those of YAML that cannot be parsed;
+    OSError if the folder cannot be made or written."""
     with tempfile.TemporaryDirectory(prefix="gitops-fleet-stack-") as folder:
         made = Path(folder)
         project, apart = _project(where)
@@ -209,8 +202,8 @@ def as_json(value: t.Any, where: str) -> bytes:
 
 
 def project_name(where: StackPlace) -> str:
-    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``, and those of
-    YAML that cannot be parsed."""
+    """The name of the project, as ``Pulumi.yaml`` says. FleetError ``no-project``, ``unreadable-file``,
+    ``missing-library``, and those of YAML that cannot be parsed."""
     name = _document(where.project / "Pulumi.yaml").get("name")
     if not isinstance(name, str) or not name:
         raise FleetError("no-project", "Pulumi.yaml has no name", str(where.project))
@@ -218,8 +211,7 @@ def project_name(where: StackPlace) -> str:
 
 
 def ready_folder(where: StackPlace) -> None:
-    """Makes the folder of a state in files, if it is not there; nothing for another backend. FleetError
-    ``unwritable-folder``."""
+    """Makes the folder of a state in files; nothing for another backend. FleetError ``unwritable-folder``."""
     if where.folder is not None:
         make_folder(where.folder, 0o700)
 

@@ -43,8 +43,8 @@ _UP = ("up", "--yes", "--skip-preview")
 @dataclass(frozen=True, kw_only=True)
 class StackReport:
     """``counts`` are resources by operation, ``same`` ones too; ``steps`` are in the order in which the engine told
-    them; ``outputs`` are those of the stack, secrets masked by the engine, none after a preview and of a stack that is
-    taken down."""
+    them; ``outputs`` have secrets masked by the engine, and are empty after a preview and for a stack that is taken
+    down."""
 
     changed: bool
     counts: t.Mapping[str, int]
@@ -53,9 +53,9 @@ class StackReport:
     warnings: tuple[str, ...]
 
     def diff(self) -> dict[str, t.Any]:
-        """``before`` and ``after``, each by the names of resources with the inputs that were, and are or would be,
-        other. What is created or imported stands only in ``after``, what is deleted or discarded only in ``before``,
-        with nothing in it. Where several have one name, their URNs stand for it."""
+        """``before`` and ``after``, each by the names of resources (or URNs where several share a name) with the inputs
+        that were, and are or would be, other. What is created or imported stands only in ``after``, what is deleted or
+        discarded only in ``before``, with nothing in it."""
         before: dict[str, dict[str, t.Any]] = {}
         after: dict[str, dict[str, t.Any]] = {}
         whose: dict[str, set[str]] = {}
@@ -71,15 +71,15 @@ class StackReport:
 
 
 def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
-    """Carries out the ``state`` that is asked for by the options of the verb ``pulumi_stack``: those of ``place``,
-    ``allow_delete``, and if wanted ``targets``, ``parallel``, ``config``, ``secret_config``, ``timeout`` (seconds for
-    one command, 3600) and ``force_unlock``. A state that is none of ``STATES`` is ``bad-option``: nothing is taken down
-    by a misspelt word. With ``check`` it only looks, though an engine is built and the folder of a state in files made
-    if need be. It is ``alone`` from its preview to its end, unless it only looks; told to end, it ends the engine.
-    FleetError: ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
+    """Carries out the ``state`` that the options of the verb ``pulumi_stack`` ask for; ``allow_delete`` and what
+    ``place`` needs must be among them. With ``check`` it only looks, though an engine is built and the folder of a
+    state in files made if need be; else it is ``alone``. Told to end, it ends the engine.
+
+    FleetError ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
     ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``, ``interrupted``, ``bad-config``,
     ``bad-option``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
-    ``Commands.output_of``."""
+    ``Commands.output_of``.
+    """
     _refuse_no_targets(options)
     if options["state"] not in STATES:
         text = f"{options['state']!r:.80} is none of {', '.join(STATES)}"
@@ -110,11 +110,11 @@ def _refuse_no_targets(options: Options) -> None:
 def opened_stack(
     where: StackPlace, options: Options, environ: t.Mapping[str, str], say: Say, build: bool = True
 ) -> t.Iterator[Commands]:
-    """Commands for a stack, with its settings in a folder that is gone afterwards. The folder of a state in files is
-    made if it is not there. What the engine logs in with, which it tells in whole URLs, and secret settings, which a
-    program may make something of that is not secret to the engine, are hidden from now on in all that is shown. Without
-    ``build`` an engine that is not there is FleetError ``no-engine``, and nothing is compiled; FleetError as of
-    ``get_engine``, ``ready_folder`` and ``workspace``, and OSError as of that."""
+    """Commands for a stack, with its settings in a folder that is gone afterwards; the folder of a state in files is
+    made. What the engine logs in with and secret settings (lines of 8 characters or more) are hidden from now on in all
+    that is shown: the engine tells whole URLs, and a program may make of such a setting something that is not secret to
+    the engine. FleetError as of ``get_engine`` (``build`` too), ``ready_folder`` and ``workspace``, and OSError as of
+    that."""
     secret = (*passwords_in(where.backend), environ.get(ACCESS_TOKEN, ""), *_lines(options.get("secret_config")))
     SHOWN.add(*filter(is_unicode, secret))
     engine = get_engine(environ, say=say, build=build)
@@ -141,8 +141,8 @@ def _lines(value: t.Any) -> t.Iterator[str]:
 
 
 def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
-    """The outputs of the stack by name, empty for none; the engine writes ``[secret]`` for secret ones. FleetError
-    ``stack-unreadable``, and as of ``Commands.output_of``."""
+    """The outputs of the stack by name, ``[secret]`` for secret ones. FleetError ``stack-unreadable``, and as of
+    ``Commands.output_of``."""
     found = commands.json_of("stack", "output", "--json", empty={})
     if not isinstance(found, dict):
         raise FleetError(UNREADABLE, "the engine tells no mapping of outputs", f"stack {commands.stack}")
@@ -152,8 +152,8 @@ def stack_outputs(commands: Commands) -> t.Mapping[str, t.Any]:
 def _present(where: StackPlace, options: Options, commands: Commands, check: bool) -> StackReport:
     """Makes or updates the stack; with ``check`` a preview, of a new one in a backend of its own. One that is there is
     previewed first unless deletions are allowed: FleetError ``deletions``; ``stack-moved`` if another run changed it
-    meanwhile. A preview without changes is the report then, unless a secret output may be another one, which no event
-    tells. Otherwise as of ``carry_out_stack``."""
+    meanwhile. A preview without changes is the report then, unless there are secret outputs, of which no event tells
+    whether they differ. Otherwise as of ``carry_out_stack``."""
     known = commands.known()
     if check and not known:
         with _elsewhere(where, commands) as other:
@@ -194,10 +194,9 @@ def _refreshed(options: Options, commands: Commands, check: bool) -> StackReport
 
 
 def _absent(options: Options, commands: Commands, check: bool) -> StackReport:
-    """Removes its resources, and then the stack itself with its history; with targets only those of them that are
-    there; with ``check`` only tells. No outputs. Unchanged where there is no stack, or no target; a whole one is a
-    change even without resources. FleetError as of ``Commands.known``, ``run_with_events`` and ``output_of``, and
-    ``_there``."""
+    """Removes its resources, and then the stack itself with its history; with targets only those that are there; with
+    ``check`` only tells. Unchanged where there is no stack, or no target; a whole one is a change even without
+    resources. FleetError as of ``Commands.known``, ``run_with_events`` and ``output_of``, and ``_there``."""
     known, whole = commands.known(), not options.get("targets")
     targets = _there(options["targets"], commands) if known and not whole else []
     if not known or not (whole or targets):

@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kubernetes quantities as numbers in a unit (filter ``quantity``), whole ones or floats, for templates
-(``invalid-quantity``)."""
+"""Kubernetes quantities as numbers in a unit, for templates (filter ``quantity``, ``invalid-quantity``)."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ UNITS: t.Mapping[str, Fraction] = {
 
 
 def quantity(value: t.Any, unit: str = "") -> int | float:
-    """The amount, a text or a number, in a unit such as m, Mi or G, or in ones for an empty one; a whole number where
-    it is one, else the nearest float. FleetError ``invalid-quantity``, also for one too large for a float;
-    ``bad-argument`` for another unit."""
+    """The amount, a text or a number, in a unit such as m, Mi or G, or in ones; an int where it is whole, else the
+    nearest float. FleetError ``invalid-quantity``, also where no float is as large; ``bad-argument`` for another
+    unit."""
     size = UNITS[one_of(unit, tuple(UNITS), "unit")]
     try:
         found = Fraction(read_quantity(value).nanos, NANO) / size

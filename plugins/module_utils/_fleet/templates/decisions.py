@@ -1,9 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decisions for a placement that nothing holds yet (rows of the filter ``placement_decisions``: ``rule``, ``reason``,
-``affinityScore``), and why for one cluster (``explain_placement``), from a manifest and a facts snapshot. No cluster is
-asked."""
+"""Which clusters a placement that nothing holds yet would pick (filter ``placement_decisions``: ``rule``, ``reason``,
+``affinityScore``), and why for one cluster (``explain_placement``), from a manifest and a facts snapshot."""
 
 from __future__ import annotations
 
@@ -22,11 +21,8 @@ from ..._core.scheduling.index import FleetIndex
 def decisions(placement: t.Any, facts: t.Any, holes: bool = False) -> list[dict[str, t.Any]]:
     """One row for every cluster, by name, as KubeFleet's scheduler would pick: ``cluster``, ``picked``,
     ``affinityScore`` (None without one; it is higher the better a cluster fits preferences), ``rule`` (empty for one
-    that is picked) and ``reason``.
-
-    ``holes`` lets a literal ``...`` pass outside the policy. FleetError ``not-a-placement``, as of ``schedule``, and
-    those of manifests and snapshots that cannot be read.
-    """
+    that is picked) and ``reason``. ``holes`` lets a literal ``...`` pass outside the policy. FleetError
+    ``not-a-placement``, as of ``schedule``, and those of manifests and snapshots that cannot be read."""
     outcome = _scheduled(placement, facts, holes)
     rows = [
         _row(name, binding.spec.cluster_decision.cluster_score, "", binding.spec.cluster_decision.reason, picked=True)

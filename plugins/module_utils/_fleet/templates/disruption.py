@@ -51,10 +51,10 @@ def allowed_disruptions(
     """A row for each pool, in the order given, and reason: what may be disrupted now (``allowed``, None where no budget
     limits it), the arithmetic, and the next change within a year, None if none comes.
 
-    ``nodes`` is a number of nodes that count, or their manifests; then those that are leaving or not Ready are
-    subtracted. Without ``node_claims`` each node with the label of a pool counts as having one; a pool without a name
-    has all nodes. ``reason`` None: all of them. ``now`` as of ``given_instant``. FleetError ``bad-argument``,
-    ``invalid-time``, with all problems of pools, and as of ``read_node`` and ``read_node_claim``.
+    ``nodes`` is a number of nodes that count, or their manifests. Without ``node_claims`` each node with the label of a
+    pool counts as having one; a pool without a name has all nodes. ``reason`` None: all of them. ``now`` as of
+    ``given_instant``. FleetError ``bad-argument``, ``invalid-time``, with all problems of pools, and as of
+    ``read_node`` and ``read_node_claim``.
     """
     at, rows = given_instant(now), []
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -71,10 +71,8 @@ def allowed_disruptions(
 def disruption_openings(
     pools: t.Any, nodes: t.Any, reason: str | None = None, days: t.Any = 7, now: t.Any = None
 ) -> list[Row]:
-    """A row for each span of the next ``days`` (1 to 3660, from ``now`` on, as of ``given_instant``) in which a pool
-    may lose nodes, for the reason or (None) for each: by pool, reason and time. A pool without a name has all
-    ``nodes``, else as of ``allowed_disruptions``. FleetError ``bad-argument``, ``invalid-time``, with all problems of
-    pools, and as of ``read_node``."""
+    """A row for each span of the next ``days`` (1 to 3660, from ``now`` on) in which a pool may lose nodes, for the
+    reason or (None) for each: by pool, reason and time. Arguments and FleetErrors as of ``allowed_disruptions``."""
     begin, rows = given_instant(now), []
     until = begin + timedelta(days=whole_number(days, "days", 1, 3660))
     reasons = REASONS if reason is None else (one_of(reason, REASONS, "reason"),)
@@ -88,12 +86,9 @@ def disruption_openings(
 
 def lint_budgets(pools: t.Any, nodes: t.Any = None, now: t.Any = None, definition: t.Any = None) -> list[Row]:
     """A row for each finding about each pool: ``pool``, its name, empty for a fragment and a list of budgets, and what
-    ``Lint.as_dict`` has. ``nodes`` is the size of the pool where it is known; ``now`` as of ``given_instant``.
-
-    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. What is wrong
-    with a pool is a finding; FleetError ``bad-argument``, ``invalid-time`` and ``not-the-definition`` are for the
-    arguments.
-    """
+    ``Lint.as_dict`` has. ``nodes`` is the size of each pool where it is known; ``now`` as of ``given_instant``.
+    ``definition`` is the cluster's CustomResourceDefinition, which tells what policies its Karpenter has. FleetError
+    ``bad-argument``, ``invalid-time``, ``not-the-definition``."""
     size = None if nodes is None else whole_number(nodes, "nodes")
     at = given_instant(now)
     listed = None if definition is None else consolidation_policies(definition)
@@ -113,14 +108,14 @@ def is_disruptable(
     reason: str | None = None,
     now: t.Any = None,
 ) -> bool:
-    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it: a Node that does not say its
-    instance type yet is none to it. ``now`` as of ``given_instant``.
+    """Whether a Pod, a Node or a NodePool may be disrupted now, as Karpenter judges it. ``now`` as of
+    ``given_instant``.
 
-    Pods and PodDisruptionBudgets are looked at for a Node, ``nodes`` and ``reason`` for a NodePool, which is refused
-    without ``nodes`` and, with ``reason`` None, has to be free for every reason; NodeClaims for both. Without them
-    (None) a Node counts as managed, and is on its way out if it has Karpenter's taint. It has to have the label of a
-    pool; that nothing else is known of that is no hindrance. FleetError ``bad-argument``, ``invalid-time``, and those
-    of documents that cannot be read.
+    Pods and PodDisruptionBudgets are looked at for a Node; ``nodes`` and ``reason`` for a NodePool, which needs
+    ``nodes`` and, with ``reason`` None, has to be free for every reason; NodeClaims for both. Without them (None) a
+    Node counts as managed, and is on its way out if it has Karpenter's taint. It has to have the label of a pool, of
+    which nothing else need be known. FleetError ``bad-argument``, ``invalid-time``, and those of documents that cannot
+    be read.
     """
     at = given_instant(now)
     document, *more = objects(value, "input") or [{}]
@@ -147,9 +142,8 @@ def is_disruptable(
 
 
 def read_pools(pools: t.Any) -> list[Budgeted]:
-    """Every pool with its budgets, in the order given, from NodePools or from a list of budgets alone; FleetError with
-    all problems of all of them, ``bad-argument`` for what is no object. Pools of one name are not told apart; an empty
-    list gives none."""
+    """Every pool with its budgets, in the order given, from NodePools or from a list of budgets alone. FleetError with
+    all problems of all pools, ``bad-argument`` for what is no object."""
     found, problems = [], []
     for document in _pool_documents(pools):
         examined, name = examine(document), _name(document)

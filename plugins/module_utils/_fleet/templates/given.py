@@ -16,8 +16,7 @@ from ..._core.schema.checking import did_you_mean
 
 def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
     """The objects in one object, a list of them, a List as of ``is_list`` or the result of ``k8s_info``, in the order
-    given, not copied; none in an empty list, while an empty mapping is one object. FleetError ``bad-argument`` for
-    something else; ``name`` is the argument's."""
+    given, not copied. FleetError ``bad-argument`` for something else; ``name`` is the argument's."""
     if isinstance(value, Mapping) and isinstance(value.get("resources"), list):
         value = value["resources"]
     elif is_list(value):
@@ -39,8 +38,7 @@ def is_list(value: t.Any) -> bool:
 
 
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
-    """The value, if it is one of those known, in the same case. FleetError ``bad-argument``, with ``name`` as its
-    place."""
+    """The value, if it is one of those known. FleetError ``bad-argument`` at ``name`` otherwise."""
     if value not in known:
         text = f"{written(value, 60)} is not one of {', '.join(filter(None, known))}"
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
@@ -49,8 +47,8 @@ def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
 
 
 def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> int:
-    """The value, if it is a whole number from ``least`` to ``most``, which true, false and texts are not; FleetError
-    ``bad-argument`` otherwise."""
+    """The value, if it is a whole number from ``least`` to ``most``, which true, false and texts are not. FleetError
+    ``bad-argument`` at ``name`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise FleetError("bad-argument", f"{written(value, 60)} is not a whole number from {least} to {most}", name)
     return value

@@ -15,9 +15,8 @@ from ..._core.values.instants import parse_present, write_time
 
 
 def given_instant(value: t.Any = None, name: str = "now") -> datetime:
-    """An aware instant; None and ``now`` are the present. FleetError ``invalid-time``, also for anything but text, and
-    for a text without a zone, because it would mean another instant on another machine, and for the ends of the
-    calendar."""
+    """An aware instant; None and ``now`` are the present. FleetError ``invalid-time``, also for anything but text, for
+    a text without a zone, which would mean another instant on another machine, and for the ends of the calendar."""
     if value is None or value == "now":
         return datetime.now(UTC)
     try:

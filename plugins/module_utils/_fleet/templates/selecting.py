@@ -31,11 +31,10 @@ def selected_by(cluster: t.Any, selector: t.Any) -> bool:
     one object, or a list of one (an empty list counts as one without labels); a row without ``metadata`` has its labels
     at the top.
 
-    ``selector`` is a text as for ``kubectl -l``, a label selector (an empty one selects all), ``{byLabel: text}`` of an
-    update group, a term of a placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough;
-    no terms select all. A property that cannot be judged does not match. FleetError ``bad-argument``, also for None,
-    ``wrong-type``, ``invalid-label-selector``, ``sorter-in-required``, ``undecodable``, and as of
-    ``check_property_requirements``.
+    ``selector`` is a text as for ``kubectl -l``, a label selector (an empty one selects all), ``{byLabel: text}``, a
+    term of a placement, a list of terms or ``{clusterSelectorTerms: terms}``, of which one is enough; no terms select
+    all. FleetError ``bad-argument``, also for None, ``wrong-type``, ``invalid-label-selector``, ``sorter-in-required``,
+    ``undecodable``, and as of ``check_property_requirements``.
     """
     (document, *more) = objects(cluster, "input") or [{}]
     if more:

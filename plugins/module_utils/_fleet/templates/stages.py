@@ -27,8 +27,7 @@ Row = dict[str, t.Any]
 
 def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Found, ...]]:
     """A row for each stage of an UpdateStrategy, an UpdateRun or a service's JSON of one (empty or None: one by one),
-    in order, with the keys that the filter ``update_stages`` documents; and what is worth a word and raises nothing
-    (``warnings`` of ``resolve``): members that no group takes, groups without members, numbers that are cut.
+    in order, with the keys that the filter ``update_stages`` documents; and the ``warnings`` of ``resolve``.
     ``members`` as for ``candidates_given``. FleetError ``not-a-strategy``, and what is wrong with either."""
     resolved = resolve(_strategy(strategy), candidates_given(members), "")
     return [_row(each) for each in resolved.stages], resolved.warnings
@@ -36,9 +35,8 @@ def update_stages(strategy: t.Any, members: t.Any) -> tuple[list[Row], tuple[Fou
 
 def candidates_given(members: t.Any) -> tuple[Candidate, ...]:
     """Members by name, each once, in the order in which they first come. Rows of ``name``, ``group`` and ``labels``,
-    FleetMembers and MemberClusters of one name are put together: labels of all, for a key the later one, and the last
-    group that is not empty. FleetError with the first problem of each row: ``bad-argument``, ``missing-field``,
-    ``wrong-type``."""
+    FleetMembers and MemberClusters of one name are put together; what comes later counts. FleetError with the first
+    problem of each row: ``bad-argument``, ``missing-field``, ``wrong-type``."""
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for index, row in enumerate(objects(members, "members")):

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The versions of Kubernetes on the way to a target, minor by minor, for templates (filter ``upgrade_path``), out of a
-list of ``releases`` or as minors alone."""
+"""The versions of Kubernetes on the way to a target, minor by minor (filter ``upgrade_path``), out of a list of
+``releases`` or as minors alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from ..._core.updates.releases import upgrade_path as core
 
 
 def upgrade_path(version: t.Any, target: t.Any, releases: t.Any = ()) -> list[str]:
-    """The versions after the present one, minor by minor, the target last; empty if it is reached. With ``releases``
-    each minor on the way, and a target without a patch, is the newest release of that minor, no alpha, beta or rc;
-    without them minors are named as such. FleetError ``bad-argument``, ``invalid-version``, ``no-such-release``,
-    ``other-major``."""
+    """The versions after the present one, minor by minor, the target last, as of the function of this name in
+    ``_core``. FleetError ``bad-argument``, and as there."""
     if not isinstance(releases, (list, tuple)):
         raise FleetError("bad-argument", f"a list of versions is wanted, not {written(releases, 60)}", "releases")
     return list(core.upgrade_path(version, target, releases))

@@ -33,13 +33,12 @@ PLACE = "spec.windows[0].maintenanceWindow"
 def within_window(at: t.Any, windows: t.Any, governs: str = KUBERNETES) -> bool:
     """Whether an instant, or ``now``, is in any of the windows; the end of one is not in it.
 
-    A window has ``schedule`` and ``duration`` as budgets have them, with ``timeZone`` and ``nth`` if wanted (``nodes``
-    and ``reasons`` are passed over); or it is a maintenance window (``schedule.weekly`` and the like, ``startTime``,
-    ``durationHours``), alone or in its named configuration, which may also have ``timeInWeek``; or a FleetMaintenance,
-    of which those windows count that govern ``kubernetes`` or ``nodeImage`` (without one it is any time), and its
-    freezes. FleetError ``bad-argument`` without any window, for another ``governs`` and for another object of ours,
-    ``invalid-time``, or with all problems of the first window that cannot be read (``unknown-kind`` among them),
-    although the instant is in another.
+    A window has ``schedule`` and ``duration`` as budgets have them, with ``timeZone`` and ``nth`` if wanted; or it is a
+    maintenance window (``schedule.weekly`` and the like, ``startTime``, ``durationHours``), alone or in its named
+    configuration; or a FleetMaintenance: its windows for the work ``governs``, ``kubernetes`` or ``nodeImage`` (without
+    such a window it is any time), and its freezes. FleetError ``bad-argument`` without any window, for another
+    ``governs`` and for another object of ours, ``invalid-time``, or with all problems of the first window that cannot
+    be read, although the instant is in another.
     """
     now = given_instant(at, "input")
     kind = GOVERNED[one_of(governs, tuple(GOVERNED), "governs")]

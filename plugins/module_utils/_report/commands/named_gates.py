@@ -31,8 +31,8 @@ class NamedGate:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What playbook ``approve`` finds it by: ``stage``, ``group`` if it has one, and ``timing``; where others are
-        meant by these, too, ``gate``, its id, alone."""
+        """What playbook ``approve`` finds it by: ``stage``, ``group`` if it has one, and ``timing``; if it is not
+        ``alone``, ``gate``, its id."""
         if not self.alone:
             return {"gate": self.gate.gate_id}
         return {"stage": self.stage, **({"group": self.group} if self.group else {}), "timing": self.timing}

@@ -61,7 +61,7 @@ SOON = timedelta(minutes=1)
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
     """A playbook with its variables; ``to`` says what for, as in ``to go on``. ``blanks`` are further variables, each
-    with a word, as it is printed, for what only people know."""
+    with a word that stands for what only people know."""
 
     to: str
     playbook: str
@@ -72,8 +72,8 @@ class NextStep:
 def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variables = NOTHING) -> list[str]:
     """A line for each step, ``to go on: ansible-playbook ...``; none for a step whose variables cannot stand in a
     command, or that would be cut where it is printed. ``records`` is where they are, empty for the usual place;
-    ``as_now`` are options that were given, and that whoever carries the same on (``CARRYING_ON``) has to give again:
-    those of a word stand in the command, others, such as ``drivers``, are named."""
+    ``as_now`` are options that were given, and that whoever carries the same on (``CARRYING_ON``) has to give again: in
+    the command, or named."""
     lines = []
     for each in steps:
         again = {name: as_now[name] for name in as_now if each.playbook in CARRYING_ON and name not in each.variables}
@@ -91,12 +91,11 @@ def next_lines(steps: t.Iterable[NextStep], records: Variables, as_now: Variable
 def after_run(
     run: UpdateRun, now: datetime, resumes: datetime | None = None, newer: UpdateRun | None = None
 ) -> list[NextStep]:
-    """How an update run goes on from the state that it is in: open gates that people have to approve first, at most
-    ``MOST`` of them, not of one that is NotStarted or Stopping; of one that is Stopped or Failed its restart, and of a
-    Failed one what leaves out its failed members, if they are ``MOST`` at most; of one that is Completed or Skipped a
-    run that repeats what failed or was skipped, nothing if there is none. ``resumes``, where it is a minute away or
-    more and nothing but time is waited for, is told as when to go on. Of one that has Failed only the ``newer`` run
-    that stands for it, if there is one."""
+    """How an update run goes on from its state. Pending or Running, it is carried on, after open gates that people have
+    to approve, from ``resumes`` on where that is a minute away or more and nothing but time is waited for. Stopped or
+    Failed, it is restarted, after such gates; few failed members can be left out before that; where a ``newer`` run
+    stands for a Failed one, that alone is told. Completed or Skipped, it is followed by a run that repeats what failed
+    or was skipped, if anything was."""
     status, name = run.status, {"run": run.name}
     state = status.status.state
     members = [member for stage in status.stages for group in stage.groups for member in group.members]
@@ -192,11 +191,13 @@ def after_staged(
     newer: RunStanding | None = None,
 ) -> list[NextStep]:
     """How a staged update run goes on; ``state`` is its word in results. ``approvals`` are stages and timings that it
-    waits for, the first ``MOST`` of which are told, ``again`` the variables that its playbook was given and needs once
-    more, ``beside`` those that only a new run needs. One that has ended goes nowhere, but after one that failed a new
-    one does the same; not where a ``newer`` one has begun after it, which is all that is named then. Where it waits
-    ``late`` for clusters that may never come right, a new one brings what was mended and applied. After either the last
-    step goes back to the snapshot at the index ``before``, if there was one."""
+    waits for, ``again`` the variables that its playbook was given and needs once more, ``beside`` those that only a new
+    run needs.
+
+    After one that failed a new run does the same; where a ``newer`` one has begun after it, that alone is named. Where
+    a run waits ``late`` for clusters that may never come right, a new one brings what was mended and applied. In these
+    two cases the last step goes back to the snapshot at the index ``before``, if there was one.
+    """
     again = {name: one_or_all(value) for name, value in again.items()}
     anew, name = {**again, **{each: one_or_all(value) for each, value in beside.items()}}, str(run.key)
     back = _new_run(run, f"go back to snapshot {before}", BACK, before, anew)
@@ -240,10 +241,9 @@ def _new_run(run: ClusterStagedUpdateRun, to: str, suffix: str, index: str, vari
 
 
 def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str]:
-    """Who carries a run on whose gate was passed, in a line, with its ``playbook``; ``state`` is that of an update run,
-    which may stand still until it is started again, and empty for a staged one, or where it is not known. The command
-    stands there only where the records are at the ``usual`` place: an approver reaches others with a login that is not
-    the conductor's."""
+    """A line on who carries a run on whose gate was passed; ``state`` is that of an update run, empty for a staged one,
+    or where it is not known. The command stands there only where the records are at the ``usual`` place: an approver
+    reaches others with a login that is not the conductor's."""
     stands = state in (STOPPED, FAILED)
     command = playbook_command(playbook, {"run": run, **({"restart": True} if stands else {})}) if usual else ""
     words = "takes it up again" if stands else "goes on with it, unless that is under way"
@@ -252,9 +252,9 @@ def approval_lines(run: str, playbook: str, state: str, usual: bool) -> list[str
 
 
 def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) -> list[NextStep]:
-    """The step that gives the members ``without_driver`` one, if there are any: by the pattern that was ``given``
-    (options of ``member_cluster``), by the names of at most ``MOST``, or as people list them. Not by the pattern where
-    ``others`` that it matches have a driver already, for it would become theirs too."""
+    """The step that gives the members ``without_driver`` one: by the pattern that was ``given`` (options of
+    ``member_cluster``), by their names if they are few, or as people list them. Not by the pattern where ``others``
+    that it matches have a driver already, which it would replace."""
     if not without_driver:
         return []
     blanks = {"driver": "DRIVER"}
@@ -270,9 +270,8 @@ def after_join(given: Variables, without_driver: t.Sequence[str], others: bool) 
 
 
 def after_reading(others: t.Iterable[str]) -> list[NextStep]:
-    """One step for each of the first ``MOST`` members, by name, under whose name another cluster answered, when it was
-    read, than the one that joined: the step accepts that one, for the cluster may have been rebuilt. None without such
-    members."""
+    """A step for each of the first ``MOST`` members, by name, under whose name another cluster answered than the one
+    that joined: it accepts that one, for the cluster may have been rebuilt."""
     return [
         NextStep(
             to=f"accept the other cluster as {name}, if it was rebuilt",
@@ -286,10 +285,10 @@ def after_reading(others: t.Iterable[str]) -> list[NextStep]:
 def after_status(
     runs: t.Iterable[RunNeed], *, is_behind: bool, unlooked: bool = False, in_files: bool = False
 ) -> list[NextStep]:
-    """After the state of the fleet: what reads members anew, where runs have seen more of some since these were read
-    (``is_behind``); how drift is looked for where nobody has (``unlooked``); and what carries on the first ``MOST``
-    staged runs and rotations that nobody seems to conduct. Update runs tell that themselves. Where records are
-    ``in_files`` a staged run with overrides needs the files with these again, and no record tells where they are."""
+    """After the state of the fleet: reading members anew (``is_behind``: runs have seen more of some since); looking
+    for drift where nobody has (``unlooked``); and carrying on the first ``MOST`` staged runs and rotations that nobody
+    seems to conduct. Where records are ``in_files`` a staged run with overrides needs the files with these again, and
+    no record tells where they are."""
     left = [each for each in runs if each.needs == FOR_CONDUCTOR and each.kind in _CARRIED_ON][:MOST]
     steps = [NextStep(to="read members anew", playbook="facts", variables={})] if is_behind else []
     if unlooked:
@@ -309,7 +308,7 @@ def after_status(
 
 def after_maintenance(changed: bool) -> list[NextStep]:
     """After windows and freezes were recorded or deleted, if anything ``changed`` by that: when clusters may be touched
-    now, and which runs may go on, which nobody has told to. Nothing else."""
+    now, and which runs may go on."""
     if not changed:
         return []
     return [
@@ -325,16 +324,15 @@ _CARRIED_ON = {
 
 
 def after_local_down(others: t.Sequence[str], root: str) -> list[NextStep]:
-    """How the local clusters that others made are removed, too; none without any. ``root`` is the folder that was
-    given, empty for the usual one."""
+    """How the local clusters ``others``, which others made, are removed, too. ``root`` is the folder that was given,
+    empty for the usual one."""
     where = {"local_root": root} if root else {}
     step = NextStep(to="take them away too", playbook="local_down", variables={"clusters": ",".join(others), **where})
     return [step] if others else []
 
 
 def short_digest(digest: str) -> str:
-    """The first ``DIGITS`` digits of a digest, without ``sha256:``: as many as a command needs to name it; empty for an
-    empty one."""
+    """The first ``DIGITS`` digits of a digest, without ``sha256:``: as many as a command needs to name it."""
     return digest.removeprefix(ALGORITHM)[:DIGITS]
 
 
@@ -345,7 +343,7 @@ def one_or_all(value: t.Any) -> t.Any:
 
 def after_rotation_stop(name: str, *, in_hand: bool, ended: bool) -> list[NextStep]:
     """How a rotation that was to stop goes on: nodes ``in_hand`` are followed to their end first; one that has
-    ``ended`` before its time, for it was halted, can be begun anew. Nothing in other cases."""
+    ``ended`` before its time can be begun anew."""
     if in_hand:
         to = "follow what is in flight to its end, unless it is being conducted"
         return [NextStep(to=to, playbook="rotate", variables={"rotation": name})]
@@ -355,10 +353,9 @@ def after_rotation_stop(name: str, *, in_hand: bool, ended: bool) -> list[NextSt
 def after_rotation(
     name: str, outcome: str, resume_at: datetime | None = None, young: int = 0, kept: t.Iterable[str] = ()
 ) -> list[NextStep]:
-    """The step that carries a rotation on whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
-    before it, for the first ``MOST`` members, one that takes the annotation from nodes that are ``kept`` by it, by
-    ``member/node``; people name them themselves where they are more than ``NAMED``. After another outcome the one that
-    replaces the ``young`` nodes, too, that it has left, if there are any."""
+    """The step that carries on a rotation whose ``outcome`` is ``waiting``, from ``resume_at`` on where that is known;
+    before it those that take the annotation from nodes that are ``kept`` by it (``member/node``). After another outcome
+    the one that replaces all nodes again, if it has left ``young`` ones."""
     if outcome != "waiting":
         variables = {"rotation": name, "again": True}
         return [NextStep(to="replace all of them again", playbook="rotate", variables=variables)] if young else []

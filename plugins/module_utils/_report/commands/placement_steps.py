@@ -43,10 +43,14 @@ def after_placement(
     ways: WaysOn = NO_WAYS,
 ) -> list[NextStep]:
     """How placements go on that were planned, looked at, applied or rolled back with the ``given`` options, in a run
-    that ended as ``outcome``; where another playbook than these would have to be told more, only the staged run that
-    they wait for, and how one goes back; nothing if nothing is left to do. ``looked`` is what was seen where nothing
-    was to be written: None after an apply, and then ``ways`` says what can be done. A plan with changes (``changed``)
-    is carried out by the file that it was written to, else by the ``digest``."""
+    that ended as ``outcome``. ``looked`` is what was seen where nothing was to be written, None after an apply;
+    ``ways`` says what can be done after one. A plan with changes (``changed``) is carried out by the file that it was
+    written to, else by the ``digest``.
+
+    Where placements are not given by ``src`` alone, there is only the staged run that they wait for, what follows a
+    readmission, and how one goes back. A roll back goes on, or has such a staged run; after ``absent`` there is
+    nothing.
+    """
     own = given.get("state", "present") in ("present", "planned")
     if given.get("state") == "rolled_back" and looked is None and outcome in ("waiting", "partial"):
         return [_rolls_back_on(given, outcome)]

@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A playbook with its variables as a command, whatever the names in it are: for a shell, and for Ansible behind it."""
+"""The command for a playbook with its variables, safe for a shell, and for Ansible behind it, whatever names are in
+it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ Variables = t.Mapping[str, t.Any]
 
 def playbook_command(playbook: str, variables: Variables) -> str:
     """The command that starts the playbook of our collection, quoted for a shell, variables in the order given; empty
-    where a value, which others may have named, would be a template. TypeError for a value that JSON has not."""
+    where a value would be a template. TypeError for a value that JSON has not."""
     words = ["ansible-playbook", f"gitops.fleet.{playbook}"]
     for name, value in variables.items():
         if is_template(value):

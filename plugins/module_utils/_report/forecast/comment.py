@@ -37,9 +37,8 @@ class RunAhead:
 
 
 def forecasts_markdown(runs: t.Sequence[RunAhead], notes: t.Sequence[str], problems: t.Sequence[Problem]) -> str:
-    """A summary with a row for each run that has not ended, in the order given, names and states of the first of those
-    that have, what is wrong, notes, then a folded section for each of the rows, as many as keep below ``LIMIT`` bytes;
-    what has no room is counted."""
+    """A summary with a row for each run that has not ended, in the order given, names and states of those that have,
+    what is wrong, notes, then a folded section for each of the rows, as many as keep below ``LIMIT`` bytes."""
     going = [each for each in runs if each.run.status.status.state not in TERMINAL]
     ended = [f"{run.name} ({run.status.status.state})" for run in (each.run for each in runs if each not in going)]
     lines = ["## Fleet forecast", ""]

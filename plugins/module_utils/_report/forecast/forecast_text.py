@@ -38,12 +38,11 @@ Row = tuple[str, str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastWords:
-    """A forecast in words: ``answer`` says when the run is done, ``known`` how long upgrades take, that single gates
-    take longer in what is below, if they may, and the next change. ``rows`` are run, stages and the first ``SHOWN``
-    members of each, indented: begin and end in UTC by the course in the middle, and at the latest by when nine of ten
-    courses have ended it. ``held`` are those of them that wait for something else than their turn, and for what,
-    ``fails`` the first ``SHOWN`` members that fail without a start, and why; ``blocker`` is what the run as a whole
-    waits for, empty for nothing, ``ends_failed`` whether it will have failed at its end."""
+    """A forecast in words: ``answer`` says when the run is done, ``known`` how long upgrades take, and the next change.
+    ``rows`` are run, stages and the first members of each, indented: begin and end in UTC by the course in the middle,
+    and at the latest by when nine of ten courses have ended it. ``held`` are stages and members of these that wait for
+    something else than their turn, and for what; ``fails`` members that fail without a start, and why; ``blocker`` is
+    what the run as a whole waits for; ``ends_failed`` whether it will have failed at its end."""
 
     answer: str
     blocker: str = ""
@@ -91,8 +90,8 @@ class ForecastWords:
 
 
 def forecast_text(words: ForecastWords, goal: t.Sequence[str] = ()) -> list[str]:
-    """The answer, the lines of ``goal`` as they are, what is known, then the rows as a table, and last, if there are
-    any, who is held, and who fails; in lines that fit the terminal."""
+    """The answer, the lines of ``goal`` as they are, what is known, then the rows as a table, and last who is held, and
+    who fails, if there are any; in lines that fit the terminal."""
     lines = [*folded(words.answer, most=SENTENCE), *goal, *(line for each in words.known for line in folded(each))]
     lines += table(("WHAT", "BEGINS, UTC", "ENDS", "AT THE LATEST"), words.rows, "") if words.rows else []
     lines += table(("WHO", "WAITS FOR"), words.held, "") if words.held else []
@@ -101,8 +100,8 @@ def forecast_text(words: ForecastWords, goal: t.Sequence[str] = ()) -> list[str]
 
 def has_gates_to_open(run: UpdateRun) -> bool:
     """Whether people have to open gates of the run, or of its groups, yet: those that nothing but people opens, not
-    completed, skipped or approved. One that was refused counts. That a gate is approved is told only in a run
-    ``with_answers``: any other has it open until somebody conducts."""
+    completed, skipped or approved. One that was refused counts. Of approvals since the run was conducted only a run
+    ``with_answers`` tells."""
     stages = run.status.stages
     owners: list[UpdateStageStatus | UpdateGroupStatus] = [*stages, *(each for one in stages for each in one.groups)]
     gates = [gate for each in owners for gate in (*each.before_gates, *each.after_gates)]
@@ -116,9 +115,9 @@ def calendar_text(found: t.Sequence[Appointment]) -> list[str]:
 
 
 def calendar_rows(found: t.Sequence[Appointment]) -> list[Row]:
-    """From and until in UTC, kind, and who with what, of each entry, in the order given, ``never`` for one without an
-    end, the first ``NAMED`` of its members; windows, freezes of the same name, or what they close, of the same members
-    that come again and are as long are one row, where the first of them is."""
+    """From and until in UTC (``never`` without an end), kind, and who (the first ``NAMED`` members) with what, of each
+    entry in the order given. Windows, freezes of the same name, or what they close, of the same members and of the same
+    length are one row, where the first of them is."""
     alike: dict[t.Any, list[Appointment]] = {}
     for place, each in enumerate(found):
         length = each.end - each.start if each.end and each.kind in (OPEN, FREEZE, TAKEN) else place

@@ -23,9 +23,8 @@ _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r
 
 def icalendar(found: t.Mapping[str, t.Sequence[Appointment]], now: datetime) -> str:
     """The text of a calendar, its lines ended by CRLF, as of an aware ``now``, with the entries of each run, or kind of
-    work, whose name is the key, as events, in the order given. The UID is made of run, kind, text and members, and
-    where that is ``fixed`` of the start, else of the text without the instants in it: an event keeps it however what is
-    expected moves. Those that are alike are numbered in their order. One that nothing ends has no end."""
+    work, whose name is the key, as events, in the order given. An event that is not ``fixed`` keeps its UID however its
+    instants move; those that are alike but for these are numbered in their order."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gitops.fleet//update runs//EN"]
     alike = Counter[str]()
     for run, entries in found.items():

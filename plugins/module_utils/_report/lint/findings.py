@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings of the linter as text, with what is mended as YAML, in a sentence, as data, and counted by level."""
+"""Findings of the linter as text, with the mended form as YAML, in a sentence, as data, and counted by level."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MOST_LINES = 40
 def findings_text(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> list[str]:
-    """Each finding with its place, its text and the mended form, of which ``MOST_LINES`` lines are shown, in lines that
-    fit the terminal; then ``findings_summary``, which the numbers are for."""
+    """Each finding with its place, its text and the mended form, in lines that fit the terminal; then
+    ``findings_summary``, which the numbers are for."""
     lines = [line for each in remarks for line in _lines(each)]
     return [*lines, *folded(findings_summary(remarks, documents, checked, passed_over, silenced), further="")]
 
@@ -33,8 +33,8 @@ def findings_data(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> dict[str, t.Any]:
     """The findings as one document: each with its place, in the order given, counts by level, how many documents were
-    read and checked, files ``passed_over``, findings ``silenced``. Not all of it need be plain JSON: mended values are
-    as they were read."""
+    read and checked, files ``passed_over``, findings ``silenced``. Mended values are as they were read, which need not
+    be plain JSON."""
     return {
         "findings": [each.as_dict() for each in remarks],
         "counts": level_counts(remarks),
@@ -46,19 +46,15 @@ def findings_data(
 
 
 def level_counts(remarks: t.Sequence[LintProblem]) -> dict[str, int]:
-    """How many remarks there are of each level: error, warning, note; 0 where there is none."""
+    """How many remarks there are of each level: error, warning, note."""
     return {level: sum(1 for each in remarks if each.level == level) for level in (ERROR, WARNING, NOTE)}
 
 
 def findings_summary(
     remarks: t.Sequence[LintProblem], documents: int, checked: int, passed_over: int = 0, silenced: int = 0
 ) -> str:
-    """One sentence: findings by level, in how many ``documents``, how many of which are of kinds that have rules
-    (``checked``).
-
-    Then how many findings comments silence (``silenced``), and how many files hold no manifest (``passed_over``), if
-    there are any.
-    """
+    """One sentence: findings by level, in how many ``documents``, of which ``checked`` are of kinds that have rules;
+    how many findings comments silence (``silenced``), and how many files hold no manifest (``passed_over``)."""
     found = ", ".join(
         f"{number} {level}{'' if number == 1 else 's'}" for level, number in level_counts(remarks).items()
     )
@@ -72,7 +68,7 @@ def findings_summary(
 
 def yaml_lines(value: t.Any, indent: str = "") -> list[str]:
     """A value as lines of YAML in block style, behind ``indent``; a text or key that is not plainly a word is quoted as
-    in JSON, and what JSON has not, such as a date, is a quoted text."""
+    in JSON, and what JSON has not, such as a date, is a text."""
     if isinstance(value, dict) and value:
         return [line for key, each in value.items() for line in _entry(f"{indent}{_scalar(key)}:", each, indent)]
     if isinstance(value, (list, tuple)) and value:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings as SARIF 2.1.0 (OASIS), the form in which code hosts take the results of static analysis."""
+"""Findings of the linter as SARIF 2.1.0 (OASIS), the form in which code hosts take the results of static analysis."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TOOL = "gitops.fleet.lint"
 
 def sarif(remarks: t.Sequence[LintProblem]) -> dict[str, t.Any]:
     """A SARIF log with one run, as JSON data; paths that are not absolute are relative to the folder in which the run
-    started. Results are in the order of the remarks, rules by code, each with the level of its first remark. A remark
-    without a line is at line 1."""
+    started. Results are in the order of the remarks, each rule with the level of its first remark. A remark without a
+    line is at line 1."""
     levels: dict[str, str] = {}
     for each in remarks:
         levels.setdefault(each.code, each.level)

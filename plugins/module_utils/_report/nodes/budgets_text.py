@@ -27,9 +27,9 @@ Group = tuple[PoolAnswer, str]
 
 
 def budgets_text(answers: t.Sequence[PoolAnswer], zone: tzinfo, week: bool) -> list[str]:
-    """A part for each pool, by the clock of ``zone``: how many nodes may be disrupted now, until when, why; the next
-    openings where nothing may be; what keeps ``node_rotation`` back; with ``week`` a table of the week; and what
-    windows and freezes close. The answers of a pool stand together. A sentence where there are none."""
+    """A part for each pool, by the clock of ``zone``: how many nodes may be disrupted now, until when, why, what
+    blocks, and what windows and freezes close; with ``week`` a table of the week. ``answers`` of a pool have to stand
+    together. A sentence where there are none."""
     lines: list[str] = []
     for _key, found in groupby(answers, key=lambda each: (each.pool.member, each.pool.kind, each.pool.name)):
         lines += _pool_lines(list(found), zone, week)

@@ -14,7 +14,7 @@ from ..text import first_rows, folded, table
 
 def class_changes_text(changes: t.Sequence[ClassChange]) -> list[str]:
     """A part for each object of each member, in the order given: the fields that change, findings, and the nodes that
-    drift or may drift by it, at most 40 rows and how many more; no lines without changes."""
+    drift or may drift by it."""
     lines: list[str] = []
     for each in changes:
         fields = ", ".join(f"{path} ({kind})" for path, kind in each.changed) or "no change of what nodes are judged by"

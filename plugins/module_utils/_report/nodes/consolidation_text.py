@@ -21,8 +21,8 @@ OBSERVED = (
 
 
 def consolidation_text(plans: t.Sequence[MemberPlan]) -> list[str]:
-    """A sentence and a table of nodes for each member, at most 40 rows and how many more; what its next pass does comes
-    first, nodes that are kept last. A single sentence where no member has Karpenter."""
+    """A sentence and a table of nodes for each member; what its next pass does comes first, nodes that are kept last. A
+    single sentence without plans, for no member has Karpenter then."""
     lines: list[str] = []
     for each in plans:
         lines += folded(_headline(each))

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes with why they may be disrupted and what keeps them from it; which images they have; and which safeguard holds
-for which reason."""
+"""Nodes as text: why they may be disrupted and what keeps them from it; which images they have; and which safeguard
+holds for which reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACES = 20
 
 def images_text(answers: t.Iterable[NodeAnswer]) -> list[str]:
     """A table with a row for each image and version of kubelets, by these two as texts: how many nodes have them, and
-    how many of them in which pool of which member. At most 40 rows, and how many more. Nothing without nodes."""
+    in which pool of which member. Nothing without nodes."""
     found: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for each in answers:
         found[each.image, each.version][each.member, each.pool] += 1
@@ -39,8 +39,8 @@ def _places(places: Counter[tuple[str, str]]) -> str:
 
 
 def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
-    """A sentence and a table for each member, whose answers stand together; nodes that have no cause and are not
-    disrupted now are only counted. At most 40 rows for each, and how many more. A sentence where there is no node."""
+    """A sentence and a table for each member; nodes that have no cause and are not disrupted now are only counted.
+    ``answers`` of a member have to stand together. A sentence where there is no node."""
     lines: list[str] = []
     for name, found in groupby(answers, key=lambda each: each.member):
         here = list(found)
@@ -56,8 +56,7 @@ def nodes_text(answers: t.Sequence[NodeAnswer]) -> list[str]:
 
 
 def safeguards_text(rows: t.Iterable[SafeguardRow]) -> list[str]:
-    """The lines of a table: what holds back a disruption, a row for each reason, in the order given; the header alone
-    without any."""
+    """A table of what holds back a disruption, a row for each reason, in the order given."""
     header = ("REASON", "BUDGETS", "PDB", "DO-NOT-DISRUPT", "NEW NODE FIRST")
     return table(
         header,

@@ -27,10 +27,10 @@ def rotation_text(
     begins: t.Collection[str],
     waits: t.Sequence[HeldBack],
 ) -> list[str]:
-    """A sentence about how many nodes are in which phase, and why no more nodes are begun, and a table with a row for
-    each node, in the order of the record, those of a cluster that wait for the same, or were given up unbegun for the
-    same, together where the first stands: what holds it, or why it is due; at most 40 rows and how many more. ``due``
-    says by node why, ``begins`` names those that begin now, ``waits`` are held back."""
+    """A sentence on how many nodes are in which phase, and why no more are begun, and a table with a row for each node,
+    in the order of the record: what holds it, or why it is due. Nodes of a cluster that wait for the same, or were
+    given up unbegun for the same, share a row. ``due`` says by node why, ``begins`` names those that begin now,
+    ``waits`` are held back."""
     phases = Counter(NOT_BEGUN if _left_out(each) else each.phase for each in state.nodes)
     told = ", ".join(f"{number} {phase}" for phase, number in sorted(phases.items()))
     ended = f"; {state.halted}" if state.halted else ""
@@ -54,8 +54,8 @@ def rotation_text(
 
 
 def young_text(name: str, young: int, since: datetime | None) -> list[str]:
-    """A sentence about the ``young`` nodes that stay because they came after ``since``, the instant at which the
-    rotation began first; no line for none of them, or without that instant."""
+    """A sentence about the ``young`` nodes that stay because they came after ``since``, when the rotation began first;
+    no line for none, or without that instant."""
     if not young or since is None:
         return []
     nodes, stay = number_of(young, "node"), "stays" if young == 1 else "stay"

@@ -27,8 +27,7 @@ from .today_text import CERTIFICATES, uncounted_text
 
 def overview_markdown(report: Report) -> str:
     """An overview's JSON data as Markdown: summary and notes first, then a folded section for each matter that has
-    anything to tell, up to the first that would go beyond the size that code hosts accept; where one does, the last
-    line says where the rest is."""
+    anything to tell, up to the first that would go beyond the size that code hosts accept."""
     lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
     lines += markdown_table(("how many", "what"), [(number, words) for _name, number, words in counted(report)])
     lines += notes_markdown(report["notes"], LIMIT // 4)
@@ -44,9 +43,8 @@ def overview_markdown(report: Report) -> str:
 
 
 def _sections(report: Report) -> t.Iterator[tuple[str, list[str]]]:
-    """Title and lines of each section that has anything to tell, in order. That of changes is there, with a sentence,
-    even if nothing has changed, where the data say since when. Of what-ifs those that move nothing are left out, and
-    all but the first SHOWN."""
+    """Title and lines of each section that has anything to tell, in order; that of changes is there even if nothing has
+    changed, where the data say since when. Of what-ifs the first SHOWN that move anything."""
     if report["since"]:
         header: tuple[str, ...] = ("what", "name", "change")
         rows = _picked(report["changes"], "what", "name", "text")

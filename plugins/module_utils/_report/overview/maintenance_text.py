@@ -26,11 +26,10 @@ def maintenance_text(
     after: t.Sequence[ClusterOpenings],
     written: bool = True,
 ) -> list[str]:
-    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do (at most
-    ``PARTS``), below a line that says so where they are not ``written``; the first ``NAMES`` of those that stay the
-    ``same``; then, if anything changes and there are clusters, those whose openings move, the worst first, or that none
-    does, for each kind of work as of ``works_told``, in the next 30 days. ``before`` and ``after`` are of the same
-    clusters, in the same order."""
+    """Each FleetMaintenance that comes, goes or changes, with its windows, freezes and budgets that do, below a line
+    that says so where they are not ``written``; those that stay the ``same``; then, if anything changes, the clusters
+    whose openings move in the next 30 days, or that none does. ``before`` and ``after`` are of the same clusters, in
+    the same order."""
     lines = [] if written or not changes else ["nothing is recorded, this is only what would change:"]
     lines += [line for each in changes for line in _change(each)]
     if same:

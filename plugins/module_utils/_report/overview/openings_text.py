@@ -41,9 +41,8 @@ def openings_text(
 ) -> list[str]:
     """For each kind of work, as of ``works_told``, a table at ``now``: whether each cluster is open, why, and its next
     opening; below it what changes against ``before``, the same clusters by what is recorded alone, unless that is
-    empty. Then the openings within ``days``, if there are at most ``LISTED`` different answers, else how to see them;
-    clusters that are evacuated; and the budgets of ``pools``, if any are given. Instants are in UTC, openings by the
-    clock of the windows."""
+    empty. Then the openings within ``days``, unless answers differ much; clusters that are evacuated; and the budgets
+    of ``pools``. Instants are in UTC, openings by the clock of the windows."""
     works = works_told(found)
     lines: list[str] = []
     for title, work in works:
@@ -66,8 +65,8 @@ def openings_text(
 
 
 def works_told(found: t.Sequence[ClusterOpenings]) -> list[tuple[str, str]]:
-    """Pairs of a title and the kind of work whose permissions are told below it: one pair, titled with both kinds and
-    of ``UPGRADE``, if each cluster has the same answer for both, or there is none, else one for each kind."""
+    """Pairs of a title and the kind of work whose permissions are told below it: one pair, titled with both, if each
+    cluster has the same answer for both, else one for each kind."""
     if all(each.permissions[UPGRADE] == each.permissions[NODES] for each in found):
         return [(BOTH, UPGRADE)]
     return [(title, work) for work, title in WORDS.items()]

@@ -29,8 +29,8 @@ DAY = timedelta(days=1)
 
 
 def opening_text(each: Permission) -> str:
-    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``, ``none in 13
-    months``, held or not, or ``when that is over`` for one that is held and opens again."""
+    """When it opens next, in UTC, such as ``Sat 2026-11-28 21:00``; else in words: ``now``, ``not known``,
+    ``none in 13 months``, or ``when that is over`` for one that is held and opens again."""
     if each.state == IS_OPEN:
         return "now"
     if each.state == UNKNOWN:
@@ -55,8 +55,8 @@ def minute(at: datetime) -> str:
 
 
 def others_counted(names: t.Sequence[str]) -> list[str]:
-    """Indented lines such as ``and 5 more with the same answer: b, c, d and 2 more``, for six names: those after the
-    first are counted, and ``OTHERS`` of them named; none for one name."""
+    """An indented line that counts and names those after the first, such as
+    ``and 5 more with the same answer: b, c, d and 2 more``; none for one name."""
     if len(names) < 2:
         return []
     return folded(f"and {len(names) - 1} more with the same answer: {listed(names[1:], OTHERS)}", "    ")
@@ -64,8 +64,7 @@ def others_counted(names: t.Sequence[str]) -> list[str]:
 
 def against_words(each: Permission) -> list[str]:
     """What is against it now, or permits it, in sentences, that of a freeze with the openings of windows that it closes
-    in the days that were asked for; then what other freezes close, a line for each of the first ``FREEZES``, and how
-    many more there are."""
+    in the days that were asked for; then what other freezes close."""
     found: dict[str, list[ClosedSpan]] = {}
     for one in each.closed:
         found.setdefault(one.freeze, []).append(one)
@@ -152,10 +151,9 @@ def moved_lines(
     hint: str = "; ask for them by name",
 ) -> list[str]:
     """A table of before and after side by side, of those clusters whose openings for the ``work`` move, the worst
-    first: unknown, without any opening, then by how much later the next one is, last those that had none before.
-    Clusters that move alike share a row, named by one of them. No lines if none moves. Both sequences are of the same
-    clusters, in one order; ValueError if one is longer. ``heads`` are the titles of the columns, ``hint`` ends the line
-    that counts clusters beyond ``most`` rows."""
+    first: unknown, without any opening, then by how much later the next one is. Clusters that move alike share a row.
+    No lines if none moves. Both sequences are of the same clusters, in one order; ValueError if one is longer.
+    ``heads`` are the titles of the columns, ``hint`` ends the line that counts clusters beyond ``most`` rows."""
     rows: dict[tuple[str, str], list[str]] = {}
     for old, new in sorted(zip(before, found, strict=True), key=lambda pair: _badness(pair, work)):
         one, other = old.permissions[work], new.permissions[work]

@@ -1,10 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""An overview as one HTML page, with charts and tabs, that needs nothing else: no server, no network, no file beside
+"""An overview of the fleet as one HTML page, with charts and tabs, that needs no server, no network and no file beside
 it.
 
-The data travel packed, so that no text of theirs is ever part of the markup; scripts run by their hashes alone, and put
+The data travel packed, so that no text of theirs is part of the markup; scripts run by their hashes alone, and put
 texts into elements only as text.
 """
 
@@ -40,8 +40,8 @@ SCRIPTS = ("basics", "charts", "grid", "fleet", "matrix", "runs", "calendar", "d
 
 
 def report_page(report: Report) -> str:
-    """The page of an overview's JSON data; equal data give equal bytes. Template, style and scripts are read from the
-    collection's files. It needs jinja2, which comes with ansible-core (AttributeError without)."""
+    """The page of an overview's JSON data; equal data give equal bytes. It needs jinja2, which comes with ansible-core
+    (AttributeError without)."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template = environment.from_string(_text(FOLDER / "page.html.j2"))
     ours = "\n".join(_text(FOLDER / "scripts" / f"{name}.js") for name in SCRIPTS)

@@ -46,8 +46,8 @@ UNKNOWN = "?"
 
 
 def overview_counts(report: Report) -> dict[str, int | None]:
-    """How many there are of each of ``WORDS`` in the JSON data of an overview; None of what drifted, where none is
-    known and not all was looked at, also where nothing is placed (``drifted_number`` then tells 0)."""
+    """How many there are of each of ``WORDS`` in the JSON data of an overview; None of what drifted, where that is not
+    known, also where nothing is placed."""
     cells = "".join(each["cells"] for each in report["placements"])
     return {
         "clusters": len(report["clusters"]),
@@ -61,8 +61,8 @@ def overview_counts(report: Report) -> dict[str, int | None]:
 
 
 def counted(report: Report) -> t.Iterator[tuple[str, str, str]]:
-    """For each number its name (of ``WORDS``, and where there is any of ``UPKEEP``, which stand behind ``not ready``),
-    the number as text (``?`` if it is not known), and what it counts; of drift also as of when."""
+    """For each number its name (of ``WORDS``, and behind ``not ready`` those of ``UPKEEP`` that are not 0), the number
+    as text (``?`` if it is not known), and what it counts; of drift also as of when."""
     for name, number in overview_counts(report).items():
         words = WORDS[name][number != 1]
         if name == "drifted":
@@ -74,8 +74,8 @@ def counted(report: Report) -> t.Iterator[tuple[str, str, str]]:
 
 
 def drifted_number(report: Report) -> str:
-    """How many objects drifted, as text such as ``1,200``; ``?`` where that is not known. Where nothing is placed it is
-    0."""
+    """How many objects drifted, as text such as ``1,200``; ``?`` where that is not known, ``0`` where nothing is
+    placed."""
     known = report["driftKnown"]
     number = known["objects"] if known["places"] else 0
     return UNKNOWN if number is None else f"{number:,}"
@@ -94,8 +94,8 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
 
 
 def overview_text(report: Report, page: str) -> list[str]:
-    """The numbers as a table, what has changed since an earlier report, if there is one, the first ``SHOWN`` notes and
-    how many more there are, of changes too, and ``page``, where the page is; empty if it was not written."""
+    """The numbers as a table, what has changed since an earlier report, if there is one, notes, and ``page``, where the
+    page is; empty if it was not written."""
     lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
     lines += _changes(report) if report["since"] else []
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]

@@ -61,9 +61,9 @@ _DETAIL = "    "
 
 
 def today_text(today: FleetToday, place: str, notes: t.Sequence[Problem] = ()) -> list[str]:
-    """The headline, a row for each cluster with what is to be said of it below; of more than ``SHOWN`` clusters so many
-    of those that ask for attention or have something in flight, and of the others how many each group has. Then images
-    and notes. Without clusters a sentence with ``place``, where the records are, and notes."""
+    """The headline, a row for each cluster with what is to be said of it below; of a large fleet those that ask for
+    attention or have something in flight, and of the others how many each group has. Then images and notes. Without
+    clusters a sentence with ``place``, where the records are, and notes."""
     if not today.members:
         return [*folded(f"no cluster is recorded in {place}; {ELSEWHERE}"), *notes_text(notes)]
     lines = folded(_headline(today))
@@ -106,8 +106,8 @@ def _image_cell(row: MemberToday) -> str:
 
 
 def age_text(age: timedelta) -> str:
-    """How long ago, in one unit, rounded down: ``119 s``, ``12 min``, ``5 h``, ``3 d``; minutes from 2 on, hours from 2
-    on, days from 2 on. A negative one, by another clock, is in seconds with a minus."""
+    """How long ago, in one unit, rounded down: ``119 s``, ``12 min``, ``5 h``, ``3 d``; minutes, hours and days from 2
+    on. A negative one, by another clock, is in seconds with a minus."""
     seconds = int(age.total_seconds())
     for unit, size, most in (("s", 1, 120), ("min", 60, 7_200), ("h", 3_600, 172_800)):
         if seconds < most:
@@ -138,8 +138,9 @@ def _headline(today: FleetToday) -> str:
 
 
 def _runs(runs: t.Sequence[RunNeed]) -> t.Iterator[str]:
-    """A piece for each kind that has any: how many failed, and how many are stuck, wait for what, or pause: ``1 update
-    run failed, 2 wait for an approval``; the first three of the others by name: update runs are told below."""
+    """A piece for each kind that has any: how many failed, are stuck, wait for what, or pause:
+    ``1 update run failed, 2 wait for an approval``; of other kinds than update runs, which are told below, the first
+    three names."""
     for kind in KINDS:
         parts: list[str] = []
         for needs in NEEDS:

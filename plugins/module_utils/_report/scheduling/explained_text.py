@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Explanations of clusters as text: why one is picked or not, and below it against whom it won or lost, by terms."""
+"""Explanations of clusters as text: why one is picked for a placement or not, and below it against whom it won or
+lost."""
 
 from __future__ import annotations
 
@@ -15,10 +16,9 @@ LACKING = "to read facts: ansible-playbook gitops.fleet.facts; then add -e facts
 
 
 def explained_text(found: t.Iterable[t.Mapping[str, t.Any]], whole: bool) -> list[str]:
-    """A sentence for each explanation, as ``explanations`` gives them, of several placements with its name before it;
-    below it that the cluster still holds what is to be taken away, and, if ``whole``, the contest that it won or lost,
-    if any; in lines that fit the terminal. Then when clusters were read whose facts it goes by, which prices or
-    properties were lacking to compare them, and, where a blocker is that facts are lacking, how to give them."""
+    """A sentence for each explanation, as ``explanations`` gives them; below it that the cluster still holds what is to
+    be taken away, and, if ``whole``, the contest that it won or lost; in lines that fit the terminal. Then how old the
+    facts are, which prices or properties were lacking, and how to give facts where these are lacking."""
     found = list(found)
     lines, lacking, several = list[str](), False, len({each["placement"] for each in found}) > 1
     for each in found:

@@ -18,11 +18,8 @@ HOLDS = "keeps the placement"
 
 def what_if_text(found: t.Sequence[tuple[Differences, t.Sequence[str]]], told: t.Sequence[Problem] = ()) -> list[str]:
     """A sentence for each placement, and a row for each cluster that gains it, loses it, or keeps it for the time
-    being, at most 40 of each placement; with ``objects`` that move with it, the first ``NAMED``, and its notes.
-    ``told`` are notes for the end.
-
-    Each placement comes with the objects that a cluster which holds it has. Those that stay as they are share a line.
-    """
+    being; with objects that move with it, and its notes. Placements that stay as they are share a line. Each placement
+    comes with the objects that a cluster which holds it has; ``told`` are notes for the end."""
     lines: list[str] = []
     still = [each.placement for each, _objects in found if not each.rows]
     for each, objects in found:
