@@ -27,8 +27,8 @@ _LONGEST_TOKEN = 16_384
 
 @dataclass(frozen=True)
 class Listing(t.Generic[T]):
-    """``items`` are in the server's order; ``resource_version`` is that of the collection, for all pages the same;
-    empty where the server tells none."""
+    """``items`` are in the server's order; ``resource_version`` is that of the collection; empty where the server tells
+    none."""
 
     items: tuple[T, ...] = field(repr=False)
     resource_version: str
@@ -71,7 +71,7 @@ def list_objects(
     With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. With a ``kind`` the list has
     to be one of these (``PodList`` for ``Pod``) or of metadata, else it is ``bad-answer``. FleetError in the middle if
     a page cannot be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must
-    be thrown away by the caller. ``read_list`` does so, and starts again.
+    be thrown away by the caller. ``read_list`` does so, and starts again after ``gone``.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
         yield from page
@@ -111,8 +111,7 @@ def read_list(
 def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
     """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
     ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
-    ``too-large``; there is no limit of bytes. ``kind`` as of ``list_objects``. Read once more, and other FleetErrors,
-    as of ``read_list``."""
+    ``too-large``; there is no limit of bytes. Otherwise as ``read_list``."""
     return _whole(_Wanted(client, path, kind=kind), _PAGE, make, most_items)
 
 
@@ -146,9 +145,8 @@ def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_item
 
 
 def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
-    """Pages with their sizes in bytes; smaller ones are asked for where objects are large, and the list in pages where
-    one for all (a ``limit`` of 0) is too large. FleetError as of ``_page`` and ``_next``, ApiError ``bad-answer`` for
-    a list that does not get on or does not end."""
+    """Pages with their sizes in bytes; smaller ones are asked for where objects are large. FleetError as of ``_page``
+    and ``_next``, ApiError ``bad-answer`` for a list that does not get on or does not end."""
     query: dict[str, str | int | bool] = {}
     if limit:
         query["limit"] = limit
@@ -173,7 +171,7 @@ def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
 
 def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, int]:
     """One page, and its size in bytes. One that is too large is asked for again with a tenth of its limit (``_PAGE``
-    for none), which stays in ``query``. FleetError as of a request, ``too-large`` for one object."""
+    for none), which stays in ``query``. FleetError as of ``request``, ``too-large`` for one object."""
     accept = _METADATA if wanted.metadata_only else JSON
     while True:
         try:

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same work on many clusters at once, in a pool of threads (``workers``): each has its own outcome, result or error
+"""The same work on many clusters at once, in a pool of threads (``workers``): each has its own result or error
 (``member-fault``), within a deadline (``timeout``) and until an interrupt (``interrupted``); machines that start no
 thread (``no-workers``)."""
 
@@ -32,8 +32,8 @@ def in_parallel(
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
     """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own; ``threads``
-    is 1 or more, ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. Without work nothing is started,
-    and the result is empty. FleetError ``no-workers`` is raised, as there."""
+    is 1 or more, ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. FleetError ``no-workers`` is
+    raised."""
     return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
 
@@ -48,7 +48,7 @@ class _Batch:
 
     @property
     def ended(self) -> bool:
-        """Whether each piece is done, or an exception that is no outcome of its cluster has ended one."""
+        """Whether each piece is done, or one raised what is no Exception, or nobody is left to do it."""
         return bool(self.ends) or len(self.done) >= self.expected
 
 
@@ -78,8 +78,8 @@ class WorkPool:
         with its type and its place in our code: what one member makes us fall over stops no other. An interrupt of the
         caller starts nothing new of this work and is raised at once, as is what a piece raises that is no Exception.
 
-        Where the machine starts no thread more, those that run do the work. Without any, nothing of it is left to be
-        done later: FleetError ``no-workers`` is raised.
+        Where the machine starts no thread more, those that run do the work; without any, FleetError ``no-workers`` is
+        raised, and nothing is left to be done later.
         """
         batch = _Batch(len(work))
         with self._changed:
