@@ -93,9 +93,9 @@ def sign(
     folder: Path, identity: CertificateIdentity, now: datetime | None = None, not_after: datetime | None = None
 ) -> tuple[Path, Path]:
     """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there, over those of before; the paths,
-    certificate first. Instants are aware; it begins five minutes before ``now`` and ends ten years later by default;
-    what would end before it begins, begins a day before its end. FleetError ``state-unreadable`` for a CA that is
-    damaged, ``unwritable-folder``, ``missing-library``."""
+    certificate first. Instants are aware; it begins five minutes before ``now``, or a day before an end that is
+    earlier, and by default ends ten years later. FleetError ``state-unreadable`` for a CA that is damaged,
+    ``unwritable-folder``, ``missing-library``."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED
     ends = not_after or began + VALID_FOR
@@ -128,8 +128,7 @@ def _authority(folder: Path) -> tuple[t.Any, t.Any]:
 
 
 def unreadable_keys(folder: Path) -> FleetError:
-    """The FleetError ``state-unreadable`` for keys in ``folder`` that are gone, or damaged; it is given back, not
-    raised."""
+    """The FleetError ``state-unreadable``, given back, for keys in ``folder`` that are gone, or damaged."""
     text = f"keys or certificates in {folder} are gone, or cannot be read"
     return FleetError("state-unreadable", text, hint="make the cluster absent and present again")
 
@@ -193,7 +192,7 @@ def _subject(identity: CertificateIdentity) -> t.Any:
 
 
 def _purposes(identity: CertificateIdentity) -> list[t.Any]:
-    """The uses of a certificate as the extension lists them: servers, clients, or both in this order."""
+    """The uses of a certificate as the extension lists them."""
     server = [ExtendedKeyUsageOID.SERVER_AUTH] if identity.serves else []
     return server + ([ExtendedKeyUsageOID.CLIENT_AUTH] if identity.is_client else [])
 

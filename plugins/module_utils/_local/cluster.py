@@ -106,7 +106,7 @@ def started(
 ) -> LocalOutcome:
     """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. ``timeout``
     as for ``present``. With ``check`` nothing is done, and the outcome says what would be. Errors as for ``present``,
-    FleetError ``bad-name``, and ``no-such-cluster``, also for one that never got as far as running."""
+    FleetError ``bad-name``, and ``no-such-cluster``, also for one that was never complete."""
     _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -140,7 +140,8 @@ def upgraded(
     else stay. Finish what was cut off, and start what does not run.
 
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
-    ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that never ran.
+    ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that was never
+    complete.
     """
     _require_linux()
     root = states.resolved_root(root)
@@ -168,10 +169,10 @@ def upgraded(
 
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes; data, keys and ports are kept. That it is to be stopped is recorded first: cut off, it counts
-    as running or degraded until the last process has ended. ``say`` hears only that another process is waited for. With
-    ``check`` nothing is done, and the outcome says what would be. FleetError ``no-such-cluster``, ``bad-name``,
-    ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``, and as of ``state.load``."""
+    """End the processes; data, keys and ports are kept. That it is to be stopped is recorded first. ``say`` hears only
+    that another process is waited for. With ``check`` nothing is done, and the outcome says what would be. FleetError
+    ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``,
+    and as of ``state.load``."""
     _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -192,8 +193,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
     nothing is changed if there is none. Its lock file and its lines in ``upgrades.log`` stay. ``say`` hears only that
     another process is waited for. With ``check`` nothing is done, and the outcome says what would be. FleetError
-    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and
-    as of ``merge_kubeconfigs``."""
+    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and as
+    of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
@@ -250,8 +251,8 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def work_on_clusters(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` (1 or more) at a time: one that starts keeps a CPU busy.
 
-    Outcomes are in the order of ``work``. The failure of one neither stops nor hides another: it is in ``errors``, as
-    ``member-fault`` if it is no FleetError. FleetError ``no-workers`` is raised where no thread can be started.
+    The failure of one neither stops nor hides another: it is in ``errors``, as ``member-fault`` if it is no FleetError.
+    FleetError ``no-workers`` is raised where no thread can be started.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(

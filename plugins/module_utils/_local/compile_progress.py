@@ -25,8 +25,7 @@ class CompileProgress:
     def __init__(
         self, what: str, listed: str, say: t.Callable[[str], None], clock: t.Callable[[], float] = time.monotonic
     ) -> None:
-        """``listed`` has a line for each package: its path and those that it imports, as of ``FORMAT``. Time counts
-        from now on, in seconds of ``clock``: nothing is said in the first 10."""
+        """Time counts from now on: nothing is said in the first 10 seconds."""
         rows = (line.split(" ") for line in listed.splitlines())
         self._imports = {package: imports for package, *imports in rows}
         self._done: set[str] = set()

@@ -70,9 +70,8 @@ class ControlPlanePlan:
 def decide(
     wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()
 ) -> ControlPlanePlan:
-    """What turns ``running`` into ``wanted``: all three parts in the order of starting, empty if nothing has to be
-    done. ``died`` are those that ended without being told to; only the words tell that. Names that stand in no profile
-    are passed over."""
+    """What turns ``running`` into ``wanted``. ``died`` are those that ended without being told to; only the words tell
+    that. Names that stand in no profile are passed over."""
     halt, begin, words = [], [], []
     for name in _ORDER:
         want, have = wanted.get(name), running.get(name)
@@ -113,8 +112,8 @@ def api_server_can_be_asked(alive: t.Collection[str]) -> bool:
 
 
 def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
-    """Processes of this cluster that its state does not know, which are all if it is None, as of ``processes_marked``:
-    whoever started them was killed before noting them, or they are children of others. OSError without /proc."""
+    """Processes of this cluster that its state does not know, as of ``processes_marked``: whoever started them was
+    killed before noting them, or they are children of others. With None these are all. OSError without /proc."""
     known = {one.id for one in state.processes.values()} if state else set()
     return tuple(one for one in processes_marked(str(folder)) if one not in known)
 
@@ -131,8 +130,8 @@ def end_leftovers(folder: Path, state: State | None) -> int:
 
 
 def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
-    """Ports of components about to be started that are not free, for somebody else listens on them, in the order of
-    ``names``. The state has a port for each user of ``LISTENS``. OSError as of ``is_free``."""
+    """Ports of components about to be started that are not free. The state has a port for each user of ``LISTENS``.
+    OSError as of ``is_free``."""
     ports = (state.ports[user] for name in names for user in LISTENS[name])
     return tuple(port for port in ports if not is_free(port))
 
@@ -253,8 +252,8 @@ def _died(folder: Path, state: State, name: str) -> FleetError:
 
 
 def _not_ready(client: KubeClient) -> str:
-    """Why the API server is not ready, in words: no answer, or failing checks; empty if it is. FleetErrors that are no
-    ApiError, as of credentials, are raised."""
+    """Why the API server is not ready, in words; empty if it is. FleetErrors that are no ApiError, as of credentials,
+    are raised."""
     try:
         answer = server_readiness(client)
     except ApiError as error:
@@ -277,8 +276,8 @@ def _takes_connections(port: int) -> bool:
 
 def _no_account(client: KubeClient) -> str:
     """That the namespace ``default`` has no default service account, or cannot be asked for it, in words; empty once it
-    has. Pods are refused in a namespace until the controller manager has made it. FleetErrors that are no ApiError
-    are raised."""
+    has. Pods are refused in a namespace until the controller manager has made it. FleetErrors that are no ApiError are
+    raised."""
     try:
         client.get(_DEFAULT_ACCOUNT)
     except ApiError as error:

@@ -62,8 +62,8 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
     """Writes the bill of materials of unpacked release files, with the SHA-256 of each, into their folder as
-    ``manifest.json``; ``sources`` are where each binary came from, by its name, without the scheme; binaries are listed
-    in their order. OSError as of ``write_manifest``."""
+    ``manifest.json``; ``sources`` are where each binary came from, by its name, without the scheme. OSError as of
+    ``write_manifest``."""
     document = {
         "family": one.family,
         "module": one.module,

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lock files that one process or thread at a time holds, waited for (``busy``); folders made, and an OSError while
-writing there as FleetError ``unwritable-folder``."""
+"""Lock files that one process or thread at a time holds, waited for (``busy``); folders made; an OSError while writing
+there as FleetError ``unwritable-folder``."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def locked(
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
     """Makes the folder ``path`` with ``mode``, less the umask, and missing parents with the usual mode; gives ``path``.
-    One that is there keeps its mode, and a link to a folder counts as that. FleetError ``unwritable-folder``, also
-    where a file is there, or no folder can be called so."""
+    One that is there, or a link to one, keeps its mode. FleetError ``unwritable-folder``, also where a file is there,
+    or no folder can be called so."""
     try:
         with unwritable_as_error(path):
             path.mkdir(mode=mode, parents=True, exist_ok=True)

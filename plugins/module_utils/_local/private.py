@@ -23,8 +23,8 @@ def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
 def own_folder(path: Path) -> Path:
     """Gives ``path`` back, if by owner and mode only this user (or root) can put something else into that folder, or
     the one that a link there leads to; those above are not looked at. FleetError ``unsafe-folder`` if others can;
-    OSError if it cannot be looked at, FileNotFoundError if nothing is there; OSError or (before Python 3.13)
-    RuntimeError for links in a circle."""
+    OSError if it cannot be looked at or is not there; OSError or (before Python 3.13) RuntimeError for links in a
+    circle."""
     why = why_others_may_write(path.resolve())
     if why:
         raise FleetError(

@@ -30,8 +30,8 @@ _OF_LINES = re.compile(r'["\r\n\x00\ud800-\udfff]')
 
 @dataclass(frozen=True)
 class NodesSpec:
-    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on; ``count`` is 0 to 5000. What is out of
-    bounds, ``refuse_bad`` tells.
+    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on; ``count`` is 0 to 5000. Nothing is
+    checked before ``refuse_bad``.
 
     ``version`` is the kubelet's; empty means the cluster's at the time a node is made, so that an upgrade of the
     control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) is recorded as an
@@ -88,17 +88,16 @@ def node_name(cluster: str, pool: NodesSpec, number: int) -> str:
 
 
 def refuse_bad(spec: ClusterSpec) -> None:
-    """Raise one FleetError with all that is wrong in ``spec``, if anything is, name and version first, pools last:
-    ``bad-name``, ``bad-version``, ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``,
-    ``bad-quantity``, ``duplicate-pool``."""
+    """Raise one FleetError with all that is wrong in ``spec``, if anything is: ``bad-name``, ``bad-version``,
+    ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``, ``bad-quantity``,
+    ``duplicate-pool``."""
     problems = tuple(_problems(spec))
     if problems:
         raise FleetError.of(problems)
 
 
 def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
-    """All that is wrong with the specification: name, version, profile, region, token users, then pool by pool; nothing
-    if it is fine."""
+    """All that is wrong with the specification: name, version, profile, region, token users, then pool by pool."""
 
     def problem(code: str, message: str, field_path: str, hint: str = "") -> Problem:
         """The problem, with the cluster's name and the path of the field as its place."""

@@ -87,8 +87,8 @@ def _is_mirror(setting: str) -> bool:
 def fetch_text(place: str, of: Server) -> str:
     """Fetches the small text at ``place`` (host and path) from the server ``of``, of a longer one the first 2 MB,
     within ``CONNECT`` seconds; bytes that are no UTF-8 are replaced. FleetError ``release-missing`` for status 404 and
-    410, ``release-refused`` for other ones, as where too much was asked for, ``release-unreachable`` for whatever else
-    comes of the server or the way there. RuntimeError where no thread can start."""
+    410, ``release-refused`` for other ones, ``release-unreachable`` for whatever else comes of the server or the way
+    there. RuntimeError where no thread can start."""
 
     def read() -> str:
         """The first 2 MB of the text."""
@@ -111,14 +111,13 @@ def ask_size(place: str, of: Server) -> int:
 
 def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool], say: Say) -> None:
     """Completes the file ``part``, made with its folder if it is missing; the beginning that it may hold is gone on
-    with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then.
-    ``place`` and ``of`` are as of ``fetch_text``.
+    with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then. ``place`` and ``of`` are as
+    of ``fetch_text``; ``whole`` tells whether its content is what it should be.
 
-    ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
-    ``release-refused`` for other ones, ``release-unreachable`` without a connection, and for ``ATTEMPTS`` early ends,
-    or one without a byte more (``part`` stays, unless the last attempt showed its beginning to be wrong);
-    ``release-damaged`` (it is removed; also for a file of more than 2 GB), ``unwritable-folder``. OSError
-    where ``part`` cannot be looked at or removed; what ``whole`` raises. One caller at a time.
+    FleetError ``release-missing`` for status 404 and 410, ``release-refused`` for other ones, ``release-unreachable``
+    without a connection, and for ``ATTEMPTS`` early ends, or one without a byte more; ``release-damaged`` (``part`` is
+    removed; also for a file of more than 2 GB), ``unwritable-folder``. OSError where ``part`` cannot be looked at or
+    removed; what ``whole`` raises. One caller at a time.
     """
     make_folder(part.parent)
     name, host = place.rsplit("/", 1)[-1], of.host(place)
@@ -281,7 +280,7 @@ T = t.TypeVar("T")
 def _soon(call: t.Callable[[], T], host: str) -> T:
     """The result of ``call``, which is left alone in its thread after ``CONNECT`` seconds: the look-up of a name has no
     time limit of its own. FleetError as of ``fetch_text`` for that, and for an HTTPError, OSError, HTTPException or
-    ValueError of it; any other exception of it is raised as it is, and RuntimeError where no thread can start."""
+    ValueError of it; its other exceptions are raised as they are, and RuntimeError where no thread can start."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:

@@ -45,8 +45,7 @@ class ReleaseOffer:
 
 def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer | None:
     """The release files of a recipe for this machine; None where there are none, as anywhere but on Linux, or
-    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``; OSError as of
-    ``cache_key``."""
+    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``; OSError as of ``cache_key``."""
     files, where = release_files(one, platform.machine()), server(environ.get(SETTING, ""))
     if not files or where is None or platform.system() != "Linux":
         return None
@@ -55,11 +54,11 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 
 def install_release(offered: ReleaseOffer, say: Say) -> bool:
     """Downloads, checks and unpacks the files into the folder of ``offered``, in the place of one that is there;
-    whether it is whole there then. If not, nothing there is changed, and ``say`` got one line that says why, none where
-    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. The caller holds the lock of
-    the recipe. Every FleetError ``release-...`` ends in that line and False, and what was downloaded until then, unless
-    it was damaged, is gone on with by the next call; FleetError ``unwritable-folder``, OSError and RuntimeError, as of
-    ``download`` and ``fetch_text``, come through."""
+    whether it is whole there then. Any FleetError ``release-...`` gives False: nothing there is changed, ``say`` gets a
+    line that says why, and the next call goes on with what was downloaded and is not damaged. So does a server that was
+    out of reach less than ``REST`` seconds ago, without a line. ``say`` hears of progress, too. The caller holds the
+    lock of the recipe. FleetError ``unwritable-folder``, OSError and RuntimeError, as of ``download`` and
+    ``fetch_text``, come through."""
     if why_not_asked(offered):
         return False
     one = offered.recipe
@@ -76,9 +75,9 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
 
 
 def megabytes(offered: ReleaseOffer) -> int:
-    """What has to be downloaded, in MB, as its server tells; a file of which it tells no size counts as nothing. Errors
-    as of ``downloads.fetch_text``, FleetError ``unwritable-folder``; it is asked at each call, and a server that is out
-    of reach is left alone for ``REST`` seconds from then on."""
+    """What has to be downloaded, in MB, as its server tells at each call; a file of which it tells no size counts as
+    nothing. Errors as of ``downloads.fetch_text``, FleetError ``unwritable-folder``; a server that is out of reach is
+    left alone for ``REST`` seconds from then on."""
     try:
         return round(sum(ask_size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:
@@ -140,8 +139,8 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
 
 def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callable[[Path], bool]]:
     """(A name for the wanted content, a function that tells whether a file has it): of a Go module by the sum in our
-    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and
-    ``told_sum``; OSError as of ``pinned_module_sum``. The function raises OSError."""
+    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and ``told_sum``;
+    OSError as of ``pinned_module_sum``. The function raises OSError."""
     if file.is_module:
         pinned = pinned_module_sum(one)
         return f"{one.product}-{one.version}.zip", lambda part: _is_module(part, pinned)

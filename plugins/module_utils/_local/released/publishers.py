@@ -52,7 +52,7 @@ class ReleaseFile:
 
 def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
     """The release files of a recipe for Linux on a ``machine`` (``x86_64``, ``aarch64``), maybe of several publishers;
-    none where it has to be built in any case, as for any other machine."""
+    none for any other machine, or where it has to be built in any case."""
     arch = _MACHINES.get(machine.lower(), "")
     if not arch:
         return ()
@@ -74,8 +74,8 @@ def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
 
 def told_sum(file: ReleaseFile, text: str) -> str:
     """The SHA-256 of a file in hexadecimal, of its publisher's ``text``: the sum alone, lines of ``sha256sum``, or what
-    GitHub tells of a release; the first that is found counts. FleetError ``release-damaged`` if there is none, or that
-    is no SHA-256."""
+    GitHub tells of a release. FleetError ``release-damaged`` if the first that is found is no SHA-256, or there is
+    none."""
     found = ""
     if text.lstrip().startswith("{"):
         found = _github_digest(file.name, text)
