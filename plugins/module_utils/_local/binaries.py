@@ -75,8 +75,7 @@ def silent(_text: str) -> None:
 
 
 def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
-    """The folder in which built and downloaded binaries are kept, below ``XDG_CACHE_HOME`` or ``~/.cache``. Nothing is
-    made."""
+    """The folder of built and downloaded binaries, below ``XDG_CACHE_HOME`` or ``~/.cache``. Nothing is made."""
     environ = os.environ if environ is None else environ
     return Path(user_folder("XDG_CACHE_HOME", "~/.cache", environ), "gitops-fleet", "binaries")
 
@@ -227,8 +226,8 @@ def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> No
 
 
 def _copy_shipped(one: Recipe, making: Path) -> None:
-    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, FleetError
-    ``unwritable-folder``, and errors as of ``_go``."""
+    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError; FleetError as of
+    ``_go`` and ``make_folder``."""
     if not one.shipped:
         return
     module = _module_folder(one, one.module)
@@ -381,7 +380,7 @@ def _ask_version(path: Path, _state: tuple[int, ...]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Gets the families chosen, or all; prints where they are. Exit status 0, or 1 with the FleetError told; raises
+    """Gets the families chosen, or all; prints where they are. Exit status 0, or 1 with the FleetError told; or
     OSError."""
     parser = argparse.ArgumentParser(prog="binaries", description="Get the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])

@@ -88,7 +88,7 @@ class HubRecords:
             return None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
-        """As ``Records.list``, read in pages. FleetError ``crds-missing``."""
+        """As ``Records.list``. FleetError ``crds-missing``."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         found = self._listed(kind, selector, namespace)
         return tuple(sorted(map(_record, found), key=record_name))
@@ -100,8 +100,7 @@ class HubRecords:
     def _listed(
         self, kind: str, selector: str = "", namespace: str = "", metadata_only: bool = False
     ) -> tuple[Record, ...]:
-        """All of the kind that the label selector fits, in the server's order. FleetError ``crds-missing`` besides
-        ApiError."""
+        """All of the kind that the label selector fits. FleetError ``crds-missing`` besides ApiError."""
         try:
             path = listed_resource(kind, namespace).path(namespace)
             return read_list(self.client, path, selector, metadata_only=metadata_only).items
@@ -180,7 +179,7 @@ class HubRecords:
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
     def release(self, lease: Lease) -> None:
-        """As ``Records.release``; ``lease-lost`` too if somebody writes it at the same time. Its epoch stays."""
+        """As ``Records.release``; ``lease-lost`` too if somebody writes it at the same time."""
         if not kube_lease.release(self.client, _theirs(lease)):
             raise lease_lost(lease.name, lease.holder, "", self.place)
 
@@ -221,7 +220,7 @@ class HubRecords:
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """As ``Records.events``, those that name us, or KubeFleet's controllers of placements, as their reporter; an
-        instant that cannot be read is 1970, and lines of one instant, for us a second, are in no order."""
+        instant that cannot be read is 1970, and lines of one instant are in no order."""
         inside, _slash, own = name.rpartition("/")
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
         found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items

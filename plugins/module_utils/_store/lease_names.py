@@ -27,7 +27,6 @@ def to_object_name(name: str) -> str:
 
 
 def from_object_name(name: str) -> str:
-    """The lease name that ``to_object_name`` was given; of one that was too long its beginning with the hash. What it
-    never gives is read as well: a name without a dot becomes ``name/``."""
+    """The lease name that ``to_object_name`` was given; of one that was too long its beginning with the hash."""
     kind, _dot, rest = name.partition(".")
     return f"{kind.removesuffix(_INSIDE)}/{rest.replace('.', '/', 1)}" if kind.endswith(_INSIDE) else f"{kind}/{rest}"

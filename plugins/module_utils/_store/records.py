@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The contract of every place that records are kept in (objects, leases, journal, secrets); its errors (conflict, lease
-held or lost), and whose a write is that was left by one without an answer, ours or another's. Code that reads or writes
-records knows this file only."""
+held or lost); whether a write that ended without an answer was done. Code that reads or writes records knows this file
+only."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Lease:
     seconds: int
 
     def expired(self, now: datetime) -> bool:
-        """Whether its ``seconds`` are over at ``now``, aware, the instant at which they end included: anybody may
-        take it then, on a hub whoever has not watched it 30 s later. That nobody holds it does not count."""
+        """Whether its ``seconds`` are over at ``now``, aware: another may take it then, on a hub 30 s later unless it
+        has watched it. That nobody holds it does not count."""
         return now - self.renewed >= timedelta(seconds=self.seconds)
 
 
@@ -100,39 +100,33 @@ class Records(t.Protocol):
         ``invalid`` for a namespace of a kind that has none."""
 
     def names(self, kind: str) -> frozenset[str]:
-        """The names of all of a kind, damaged ones too, of which nothing else is looked at: for a fleet of
-        thousands."""
+        """The names of all of a kind, damaged ones too: for a fleet of thousands."""
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp.
-
-        What the record says of these itself is ignored. Codes ``already-exists``, ``lease-lost``; a hub also has
-        ``no-such-namespace``.
-        """
+        """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp; what it
+        says of these itself is ignored. Codes ``already-exists``, ``lease-lost``; a hub also has
+        ``no-such-namespace``."""
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
-        """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``.
+        """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``, as
+        for a record that is not there, or has another uid; without a resourceVersion ``invalid``; ``lease-lost`` as of
+        ``create``.
 
         ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written, and
-        the record is given as it is. One that is being deleted goes with its last finalizer, and is given once more. A
-        record that is not there, or has another uid, is a ``conflict`` too; without a resourceVersion ``invalid``.
-        ``lease-lost`` as of ``create``.
+        the record is given as it is. One that is being deleted goes with its last finalizer, and is given once more.
         """
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
         """Deletes the record; absent is fine, whatever the version. While there are finalizers it stays, with a
-        deletionTimestamp.
-
-        With ``resource_version`` only that version is deleted: else ``conflict``. With ``lease`` only while it is held:
-        else ``lease-lost``.
-        """
+        deletionTimestamp. With ``resource_version`` only that version is deleted: else ``conflict``. With ``lease``
+        only while it is held: else ``lease-lost``."""
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         """The lease under the next epoch, for ``seconds`` from now on: it was free, expired, or held under the same
-        name ``holder``; whoever had it by that name has lost it.
+        name ``holder``; whoever had it by that name has lost it. The holder name must be unique to one process, or to
+        it and its restarts.
 
-        Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire. The holder name must be
-        unique to one process, or to it and its restarts.
+        Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire.
         """
 
     def renew(self, lease: Lease) -> Lease:
@@ -147,7 +141,7 @@ class Records(t.Protocol):
         """Those that have a holder, expired ones too, in the order of their names."""
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """Adds a line to the journal of an object, which need not be there: for people. Nothing is decided from it.
+        """Adds a line to the journal of an object, which need not be there: for people, nothing is decided from it.
         ``type`` is Normal or Warning, ``reason`` one word, ``now`` is aware. A hub cuts the message at 1 KiB, and keeps
         no line in a namespace that is being deleted."""
 
@@ -160,9 +154,9 @@ class Records(t.Protocol):
         ``records-damaged``."""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
-        kept, of several that come at once too. Errors as of ``secret``; a hub also has ``conflict``, where somebody
-        deletes it just then."""
+        """Keeps ``value``, which must not be empty, under ``name`` unless there is one already, also of several at
+        once; gives the one that is kept. Errors as of ``secret``; a hub also has ``conflict``, where somebody deletes
+        it just then."""
 
     def close(self) -> None:
         """Lets go of what is open; nothing is to be read or written afterwards. Leases that are held run out. May be
@@ -171,8 +165,7 @@ class Records(t.Protocol):
 
 def replace_unless_moved(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
     """Writes ``document`` by ``Records.replace``, and gives the record as kept; None if somebody else has written or
-    deleted it since it was read. Nothing is written then, but for what the documentation of the hub names. Other
-    FleetErrors of ``replace`` are raised."""
+    deleted it since it was read. Other FleetErrors of ``replace`` are raised."""
     try:
         return records.replace(document, lease)
     except FleetError as error:
@@ -222,8 +215,7 @@ def already_exists(kind: str, name: str, place: str) -> FleetError:
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
-    """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``: who has the lease, since when, and when it is
-    free; it is given back, not raised."""
+    """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``; it is given back, not raised."""
     left = timedelta(seconds=lease.seconds) - (now - lease.renewed)
     return FleetError(
         "lease-held",

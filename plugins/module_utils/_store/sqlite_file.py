@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The SQLite file of records: made, recognised, migrated, locked; copies for reading alone (``records-copy``); and what
-can go wrong with it, in our words (``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``,
+"""The SQLite file of records: made, recognised, migrated, locked; copies for reading alone (``records-copy``); what can
+go wrong with it, in our words (``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``,
 ``records-not-ours``).
 
 A rollback journal, not a write-ahead log: it works on network file systems, notices that the file was moved away under
@@ -284,8 +284,8 @@ def _not_ours(where: str) -> FleetError:
 
 
 def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
-    """The FleetError for an error of SQLite, given back and not raised: moved away, full, not permitted, locked, not
-    ours, damaged, a fault of the disk; ``records-unreadable`` with SQLite's own words for the rest."""
+    """The FleetError for an error of SQLite, given back and not raised; ``records-unreadable`` with SQLite's own words
+    for what is not known."""
     code, where = getattr(error, "sqlite_errorcode", 0), str(path)
     kind = code & 0xFF
     if code == sqlite3.SQLITE_READONLY_DBMOVED or (code == sqlite3.SQLITE_IOERR_FSTAT and not path.exists()):
@@ -328,8 +328,7 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
 
 
 def _os_error(error: OSError, path: Path) -> FleetError:
-    """The FleetError for an error of the disk, given back and not raised: ``records-read-only``, ``records-disk-full``,
-    or ``records-unreadable`` for the rest."""
+    """The FleetError for an error of the disk, given back and not raised."""
     where = str(path)
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return _read_only(where)

@@ -126,7 +126,7 @@ def _fields_fault(kind: str, record: Record) -> str:
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
     """What an API server would not let in, of a binding alone: that it names no cluster or no state; empty if it is
-    fine. Its spec is a map."""
+    fine."""
     if kind not in ("ClusterResourceBinding", "ResourceBinding"):
         return ""
     spec = record["spec"]
@@ -160,8 +160,8 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
 
 
 def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
-    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is
-    no whole number from 0 on, so large that no change could be counted, or there is no row."""
+    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is no
+    whole number from 0 on, so large that no change could be counted, or there is no row."""
     if row is None or not isinstance(row[0], int) or not 0 <= row[0] < _LARGEST:
         raise damaged("the number of the last change is damaged", where)
     return row[0]

@@ -113,9 +113,9 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
 
 
 def write_yaml(documents: t.Iterable[t.Mapping[str, t.Any]]) -> str:
-    """The documents as one file, each behind ``---``, their fields in the order that they have, other signs than ASCII
-    escaped; FleetError ``missing-library``. TypeError for a value of a type that JSON has not; infinite numbers pass,
-    keys that are no text are written as JSON has them."""
+    """The documents as one file, each behind ``---``, their fields in the order that they have, all but ASCII escaped;
+    FleetError ``missing-library``. TypeError for a value of a type that JSON has not; infinite numbers pass, keys that
+    are no text are written as JSON has them."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
     plain = json.loads(json.dumps(list(documents)))  # without objects that stand in it twice, and so without anchors
