@@ -34,8 +34,8 @@ def without_userinfo(url: str) -> str:
 
 @dataclass(frozen=True)
 class Credential:
-    """What is shown to the API server. ``authorization`` is the whole header value; ``expires`` is aware, or None
-    where it is not known."""
+    """What is shown to the API server. ``authorization`` is the whole header value; ``expires`` is aware, or None where
+    it is not known."""
 
     authorization: str = field(default="", repr=False)
     client_cert: bytes = field(default=b"", repr=False)
@@ -59,8 +59,7 @@ class CredentialSource(t.Protocol):
 
 @dataclass(frozen=True)
 class TokenFile:
-    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs.
-    FleetError ``credentials-missing`` if it cannot be read, ``credentials-invalid`` as of ``bearer``."""
+    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs."""
 
     path: Path
 
@@ -97,8 +96,8 @@ def bearer(token: str, where: str = "") -> str:
 
 
 def proxy_authorization(proxy: str) -> str:
-    """The header by which an HTTP proxy is shown the user and the password in its URL, the bytes that these are
-    percent-encoded from, as kubectl and curl do; empty for one without a user. ValueError for what is no URL."""
+    """The header by which an HTTP proxy is shown the user and the password in its URL, percent-decoded to bytes, as
+    kubectl and curl do; empty for one without a user. ValueError for what is no URL."""
     url = urlsplit(proxy)
     if url.username is None:
         return ""
@@ -153,7 +152,7 @@ class Connection:
             raise FleetError.of(found)
 
     def _problems(self) -> t.Iterator[Problem]:
-        """What cannot be sent: server, proxy, name for TLS, token, headers of impersonation, in this order."""
+        """What cannot be sent: server, proxy, name for TLS, token, headers of impersonation."""
         for what, url, problem, form in (
             ("server", self.server, _server_problem(self.server), "https://host:port"),
             ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
@@ -192,10 +191,10 @@ def is_loopback(server: str) -> bool:
 
 def foreign_problem(url: str, schemes: t.Container[str]) -> str:
     """Why a URL that came from others must not be connected to, as the rest of a sentence; empty if it may be. A host
-    name is not looked up; ``schemes``, in lower case, can be iterated. ValueError if it is no URL.
+    name is not looked up; ``schemes`` are in lower case, and can be iterated. ValueError if it is no URL.
 
-    Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
-    and none of them speaks TLS.
+    Most services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local
+    addresses, and speak no TLS.
     """
     parts = urlsplit(url)
     address = _address(parts.hostname or "")

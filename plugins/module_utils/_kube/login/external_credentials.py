@@ -4,9 +4,9 @@
 """Credentials that another program gives, kept in memory until they end (``credentials-plugin``): exec plugins, and
 auth providers by way of the ``kubernetes`` package.
 
-The package costs 0.2 s to import, so it is imported when the first such user is met. Its process-wide default
-configuration is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it
-may hold a token.
+The package is slow to import, so it is imported when the first such user is met. Its process-wide default configuration
+is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it may hold a
+token.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def _good(slot: _Slot, refused: Credential | None) -> Credential | None:
 
 def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
     """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A FleetError of
-    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``; so is what was refused,
-    if it was made again."""
+    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``; what was refused, and
+    made again, is given within that time, too."""
     slot = _slot(key)
     if (held := _good(slot, refused)) is not None:
         return held
@@ -107,7 +107,7 @@ def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: 
 class ExecPlugin:
     """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1). What it printed is kept in
     memory, for all users with the same command, folder and, as far as it is told, cluster, until a minute before it
-    expires, at least for half of its time."""
+    expires, at least for half of its time; without end where it does not tell one."""
 
     config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
     cluster: str = field(repr=False)
@@ -134,8 +134,8 @@ class ExecPlugin:
         return _from_slot(self._key, self.place, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Runs the plugin again, unless that was done since; None if it gives the refused one. FleetError as of
-        ``get``."""
+        """Other credentials than the refused ones: the plugin is run again, unless it was since; None if it gives the
+        refused ones. FleetError as of ``get``."""
         fresh = _from_slot(self._key, self.place, self._run, refused)
         return None if fresh == refused else fresh
 
@@ -231,8 +231,8 @@ class AuthProvider:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], place: str) -> AuthProvider:
-        """``config`` is the user's ``auth-provider``. FleetError ``missing-library``; nothing is asked for yet.
-        ``place`` is for messages."""
+        """``config`` is the user's ``auth-provider``, ``place`` is for messages. Nothing is asked for yet. FleetError
+        ``missing-library``."""
         if importlib.util.find_spec("kubernetes") is None:  # before anything is begun that would need it in the end
             raise _no_kubernetes(place)
         user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}
@@ -240,12 +240,12 @@ class AuthProvider:
 
     def get(self) -> Credential:
         """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
-        ``credentials-expired``, ``missing-library``, ``no-workers`` (it is asked in a thread), for ``FAILED_SECONDS``
-        after one of these the same again."""
+        ``credentials-expired``, ``missing-library``, ``no-workers`` (it is asked in a thread), the same again for
+        ``FAILED_SECONDS``."""
         return _from_slot(self.key, self.place, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Asks the package again, unless that was done since; None if it gives the refused one; errors as ``get``."""
+        """As ``ExecPlugin.renew``, by way of the package; errors as of ``get``."""
         fresh = _from_slot(self.key, self.place, self._load, refused)
         return None if fresh == refused else fresh
 
@@ -280,8 +280,8 @@ class AuthProvider:
 
     def _in_time(self, ask: t.Callable[[], str]) -> str:
         """What ``ask`` gives, which is left alone after ``PLUGIN_SECONDS``: the package waits for an issuer without
-        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, with the token in it;
-        ``no-workers`` where this machine starts no thread."""
+        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, which may hold the token;
+        ``no-workers``."""
 
         def told() -> str | Exception:
             """What is given, or the exception."""

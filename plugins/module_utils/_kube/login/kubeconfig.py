@@ -87,11 +87,8 @@ def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:
     """One file, or several joined by ``:`` as in KUBECONFIG, of which those that are missing are passed over, and the
-    first that has a name wins.
-
-    FleetError ``kubeconfig-missing`` if there is none or one cannot be read, ``kubeconfig-invalid``,
-    ``missing-library``.
-    """
+    first that has a name wins. FleetError ``kubeconfig-missing`` if there is none or one cannot be read,
+    ``kubeconfig-invalid``, ``missing-library``."""
     text = with_home(str(path), os.environ)
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
     files = [with_home(name, os.environ) for name in names]
@@ -136,9 +133,9 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The one document, None for an empty text; FleetError ``kubeconfig-invalid`` with the line, if PyYAML tells it,
-    and nothing of the text, also for several documents, or ``missing-library``. What aliases stand for is in it again
-    and again, within ``MAX_UNFOLDED`` characters."""
+    """The one document, None for an empty text; FleetError ``kubeconfig-invalid``, also for several documents, with the
+    line, if PyYAML tells it, and nothing of the text, or ``missing-library``. What aliases stand for is in it again and
+    again, within ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
@@ -158,7 +155,7 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
 
 def _refuse_deep(text: str | bytes, loader: t.Any) -> None:
     """ValueError for more than ``MAX_DEPTH`` levels: PyYAML goes down them in C, where too many end the process. Errors
-    of PyYAML. Texts that cannot have so many are not looked through."""
+    of PyYAML."""
     shown = text if isinstance(text, str) else text.decode("latin-1")
     if shown.count("[") + shown.count("{") <= MAX_DEPTH and not _INDENTED.search(shown):
         return
@@ -170,8 +167,8 @@ def _refuse_deep(text: str | bytes, loader: t.Any) -> None:
 
 
 def _readable(text: str | bytes) -> str | bytes:
-    """The text as it is; of JSON in UTF-8, of which PyYAML does not read that, without a byte order mark and with each
-    escaped surrogate pair as its character. ValueError for what begins as such and is no UTF-8."""
+    """The text as it is; of JSON in UTF-8 without a byte order mark and with each escaped surrogate pair as its
+    character, which PyYAML does not read. ValueError for what begins as such and is no UTF-8."""
     begin = text.removeprefix("\ufeff") if isinstance(text, str) else text.removeprefix(codecs.BOM_UTF8)
     if begin.lstrip()[:1] not in ("{", b"{"):
         return text
