@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who we are on an API server, which version it has (``no-version``), and whether it is ready (``/readyz``, with the
-checks that fail)."""
+"""Who we are on an API server, which version it has (``no-version``), whether it is ready (``/readyz``, failing
+checks)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ServerReadiness:
 
 def who_am_i(client: KubeClient) -> User:
     """The account that the client logs in as, by SelfSubjectReview, with tokens and passwords hidden in it. FleetError
-    as of ``request``, ApiError ``bad-answer`` also for an answer without a name, or with a part of another type."""
+    as of ``request``; ApiError ``bad-answer`` also without a name, or with a part of another type."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
@@ -72,7 +72,7 @@ def server_readiness(client: KubeClient) -> ServerReadiness:
 
 def version(client: KubeClient) -> str:
     """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none or has more than
-    100 characters, ``bad-answer`` if the server tells nothing, and FleetError as of ``request``."""
+    100 characters, ``bad-answer`` if the server tells nothing; FleetError as of ``request``."""
     found = client.get("/version").get("gitVersion")
     if not isinstance(found, str) or not found:
         raise ApiError("bad-answer", "the server does not tell its version", client.server_name)

@@ -25,9 +25,9 @@ def apply_object(
     """Makes or changes the object that ``manifest`` describes, by server-side apply as field manager ``manager``; gives
     it as the server has it then (with ``dry_run`` as it would be).
 
-    Fields that the server does not know are refused (``fieldValidation=Strict``). ApiError ``conflict`` where another
-    manager owns a field that would change (see ``ApiError.conflicts``), unless ``force`` takes it over; other errors as
-    of ``request``, ``resource_for`` and ``object_path``. ``metadata.managedFields`` must not be set.
+    ApiError ``conflict`` where another manager owns a field that would change (see ``ApiError.conflicts``), unless
+    ``force`` takes it over; unknown fields are refused (``fieldValidation=Strict``); errors as of ``request``,
+    ``resource_for`` and ``object_path``. ``metadata.managedFields`` must not be set.
     """
     resource = resource_for(client, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
     path = object_path(resource, manifest, client.server_name)
@@ -46,11 +46,10 @@ def delete_object(
     dry_run: bool = False,
 ) -> bool:
     """Deletes the object at ``path``; False if there was none. With ``dry_run`` the answer is the same, and nothing is
-    deleted.
+    deleted. True does not mean gone: the object may linger while finalizers run.
 
     With ``uid`` or ``resource_version`` another object, or another state of it, is left alone: ApiError ``conflict``;
-    other FleetErrors as of ``request``. ``propagation`` is Background, Foreground or Orphan. True does not mean gone:
-    the object may linger while finalizers run.
+    other FleetErrors as of ``request``. ``propagation`` is Background, Foreground or Orphan.
     """
     options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
     preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}

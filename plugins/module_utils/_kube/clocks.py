@@ -24,8 +24,8 @@ def ahead(date: datetime, asked: datetime, answered: datetime) -> timedelta:
 
 
 def difference_words(difference: timedelta) -> str:
-    """The difference in words for people, in seconds below two minutes, else in whole minutes, rounded down; empty
-    below 30 s (``TOLD``), either way. A positive one is ahead of ours."""
+    """The difference in words for people, to the second below two minutes, else in whole minutes; empty below 30 s
+    (``TOLD``), either way. A positive one is ahead of ours."""
     if abs(difference) < TOLD:
         return ""
     seconds = round(abs(difference).total_seconds())

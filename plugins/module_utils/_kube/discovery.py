@@ -28,10 +28,9 @@ _AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 @dataclass(frozen=True)
 class Discovered:
-    """``resources`` by (apiVersion, kind), without subresources. ``stale`` holds the apiVersions of which the server
-    knows nothing at present, or only what it knew earlier, as the API server behind them does not answer. ``lists``
-    holds each resource that can be listed once, in the first version in which it can; the server puts the preferred one
-    first."""
+    """``resources`` by (apiVersion, kind), without subresources. ``stale`` are the apiVersions of which the server
+    knows nothing at present, or only what it knew earlier, as the API server behind them does not answer. ``lists`` has
+    each resource that can be listed, in the first version in which it can; the server puts the preferred one first."""
 
     resources: t.Mapping[tuple[str, str], Resource]
     stale: frozenset[str]
@@ -67,11 +66,10 @@ def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     """The resource of a kind on this server.
 
-    Built-in kinds (``BUILT_IN``) are known without asking, whatever the server has. All others are read once per
-    client, and again at a miss, since a CRD may have come: at once where this client has written one since, otherwise a
-    second later at the soonest. ApiError ``unknown-kind`` if the server has no such kind, and, unasked, for all other
-    kinds of the core group, to which no CRD can add; ``server-error`` if it cannot tell now; FleetError as of
-    ``discover``.
+    Built-in kinds (``BUILT_IN``) are known without asking. All others are read once per client, and again at a miss,
+    since a CRD may have come: at once where this client has written one since, otherwise a second later at the soonest.
+    ApiError ``unknown-kind`` if the server has no such kind, and, unasked, for all other kinds of the core group, to
+    which no CRD can add; ``server-error`` if it cannot tell now; FleetError as of ``discover``.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
@@ -152,9 +150,8 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 
 def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, in the first version in which it can: those of the core
-    group as in ``BUILT_IN``, then all others as the server tells. ApiError ``server-error`` if it does not know all of
-    them at present; those of API groups for whose name ``spared`` is true may be missing. FleetError as of
-    ``discover``."""
+    group as in ``BUILT_IN``, then all others as the server tells. ApiError ``server-error`` if it does not know all at
+    present, but for API groups for whose name ``spared`` is true; FleetError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     found = discover(client)
     _require_all_known(client, (each for each in found.stale if not spared(each.partition("/")[0])))
@@ -163,8 +160,8 @@ def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -
 
 def served_namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
     """Every kind that lives in namespaces and can be listed, in the first version in which it can, the core group
-    first, all as the server tells it at each call: for who must not miss a kind. ApiError ``server-error`` if it does
-    not know all of them at present; FleetError as of ``discover``."""
+    first, all as the server tells it now: for who must not miss one. ApiError ``server-error`` if it does not know all
+    at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     _require_all_known(client, (version for each in found for version in each.stale))
     return tuple(resource for each in found for resource in each.lists if resource.namespaced)

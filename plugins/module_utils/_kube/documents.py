@@ -39,9 +39,9 @@ def this_object(document: t.Any, request: str, kind: str, name: str, client: Kub
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at: it has name, uid and resourceVersion, its metadata and managedFields
-    are of their types, and it has at most ``MAX_DEPTH`` levels; the types in spec and status are not looked at.
-    ApiError ``bad-answer`` for anything else; ``request`` (method and path) is for the message."""
+    """The document itself, once it was looked at: it has name, uid and resourceVersion, metadata and managedFields are
+    of their types, and it has at most ``MAX_DEPTH`` levels; types in spec and status are not looked at. ApiError
+    ``bad-answer`` for anything else; ``request`` (method and path) is for the message."""
     try:
         if not isinstance(document, dict):
             raise ValueError("it is no map")
@@ -62,8 +62,8 @@ def unusable_answer(request: str, why: str, client: KubeClient) -> ApiError:
 
 
 def check_name(document: t.Any) -> None:
-    """ValueError if this is no object with a name, or its namespace is no text. Nothing else is looked at: it is for
-    lists of many objects."""
+    """ValueError if this is no object with a name, or its namespace is no text; for lists, where nothing else is looked
+    at."""
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
         raise ValueError("it holds something that is no object with a name")

@@ -68,12 +68,9 @@ class ApplyConflict:
 
 class ApiError(FleetError):
     """A request that failed. ``status`` is that of the answer, 0 where there was none or the error is not about it;
-    ``reason`` is that of the server's Status, empty where none may be told. Without a ``hint`` it gets that of its
-    code, if there is one.
-
-    ``details`` has what is used of the ``details`` of a Status: ``name``, and ``causes`` with their reason, field and
-    message.
-    """
+    ``reason`` is that of the server's Status, empty where none may be told; without a ``hint`` it gets that of its
+    code, if any. ``details`` has what is used of those of a Status: ``name``, and ``causes`` with reason, field and
+    message."""
 
     def __init__(
         self,
@@ -93,8 +90,8 @@ class ApiError(FleetError):
 
     @property
     def conflicts(self) -> tuple[ApplyConflict, ...]:
-        """Managers and fields of a refused server-side apply, in the server's order, at most 100; empty for any other
-        error, and where a Secret was refused."""
+        """Managers and fields of a refused server-side apply, at most 100; empty for another error, and where a Secret
+        was refused."""
         return tuple(
             ApplyConflict(_manager(cause["message"]), cause["field"])
             for cause in self.details.get("causes") or ()
@@ -120,13 +117,13 @@ def from_status(
 ) -> ApiError:
     """The error for an answer of 300 or above; it is given back, not raised.
 
-    ``request`` is the verb and path, for messages. ``document`` is the decoded JSON, None if the answer was none; of
-    anything but a Status nothing is told. ``page`` is the answer as it came. ``body`` is what was sent: where it, or
-    the path, has a Secret, the message is put in our words (``refusal_message``), for the server's may hold values.
-    ``hide`` takes secrets out of a text. The code goes by the status, or by what the server says of an object that is
-    there already, a namespace that is being deleted, or a patch of another form (``invalid``). What is no Status is
-    ``bad-answer`` in place of ``invalid``, and of ``not-found``, ``conflict`` and ``gone`` too unless it is what API
-    servers say of a path that they do not have.
+    ``request`` is the verb and path, for messages. ``document`` is the decoded JSON, None if the answer was none;
+    ``page`` is the answer as it came. ``body`` is what was sent: where it, or the path, has a Secret, the message is
+    put in our words (``refusal_message``), for the server's may hold values. ``hide`` takes secrets out of a text. The
+    code goes by the status, or by what the server says of an object that is there already, a namespace that is being
+    deleted, or a patch of another form (``invalid``). Of what is no Status nothing is told; it is ``bad-answer`` in
+    place of ``invalid``, and of ``not-found``, ``conflict`` and ``gone`` too unless it is what API servers say of a
+    path that they do not have.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where, page)
@@ -153,8 +150,7 @@ def from_status(
 
 
 def _details(found: t.Any, hide: t.Callable[[str], str]) -> dict[str, t.Any]:
-    """Of ``details`` what is used here, as texts, ``hide`` applied: the object's name, and reason, field and message of
-    the first 100 causes. What is missing or of another type is empty."""
+    """Of ``details`` what is used here, as texts, ``hide`` applied. What is missing or of another type is empty."""
     details = found if isinstance(found, t.Mapping) else {}
     causes = details.get("causes")
     rows = [each for each in causes if isinstance(each, t.Mapping)][:_MOST_CAUSES] if isinstance(causes, list) else []

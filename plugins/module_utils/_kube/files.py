@@ -28,8 +28,7 @@ _KINDS = (
 
 def with_home(path: str, environ: t.Mapping[str, str]) -> str:
     """The path with a ``~`` or ``~/`` that it begins with replaced by the home that ``environ`` names; where it names
-    none, and for ``~name``, as ``os.path.expanduser`` has it. A name that no file can have stays as it is: whoever
-    opens it says so."""
+    none, and for ``~name``, as ``os.path.expanduser`` has it. A name that no file can have stays as it is."""
     home = environ.get("HOME")
     try:
         return f"{home}{path[1:]}" if home and path.partition("/")[0] == "~" else os.path.expanduser(path)
@@ -73,7 +72,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def real_path(path: str) -> str:
-    """The absolute path behind all links. A name that no file can have stays as it is: whoever opens it says so."""
+    """The absolute path behind all links. A name that no file can have stays as it is."""
     try:
         return os.path.realpath(path)
     except ValueError:

@@ -113,7 +113,7 @@ def acquire(
 ) -> KubeLease:
     """Takes the lease for ``ttl`` seconds, with the epoch one higher than before; makes it, with epoch 1, if missing.
 
-    ``now`` is our clock, aware; it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
+    ``now`` is our clock, aware: it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
     where no Date is told. A lease is free if it was released, if it is our own (same ``holder``, which must be unique
     to one process or its restarts), if its holder has not renewed it for its time to live (``ttl`` where the Lease
     tells none) as we watched, or if its last renewal is older than that and 30 s more by the server's clock. Otherwise

@@ -64,14 +64,14 @@ def list_objects(
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[Item]:
-    """The objects below ``path`` in the server's order, page by page, with apiVersion and kind filled in where they are
-    missing. Each has a name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0
-    for all in one; smaller pages are asked for where objects are large.
+    """The objects below ``path``, page by page, with apiVersion and kind filled in where they are missing. Each has a
+    name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0 for all in one;
+    smaller pages are asked for where objects are large.
 
     With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. With a ``kind`` the list has
     to be one of these (``PodList`` for ``Pod``) or of metadata, else it is ``bad-answer``. FleetError in the middle if
     a page cannot be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must
-    be thrown away by the caller. ``read_list`` does so, and starts again after ``gone``.
+    be thrown away by the caller, as ``read_list`` does.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
         yield from page
@@ -109,9 +109,9 @@ def read_list(
 
 
 def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
-    """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
-    ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
-    ``too-large``; there is no limit of bytes. Otherwise as ``read_list``."""
+    """The whole list, of each object only what ``make`` makes of it: objects are not kept. A ValueError of ``make``
+    becomes ApiError ``bad-answer``. More than ``most_items`` are ``too-large``; there is no limit of bytes. Otherwise
+    as ``read_list``."""
     return _whole(_Wanted(client, path, kind=kind), _PAGE, make, most_items)
 
 
@@ -185,7 +185,7 @@ def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, in
 
 def _next(page: Item, wanted: _Wanted) -> str:
     """The token of the next page, empty after the last; ApiError ``bad-answer`` for a page that is none, is of another
-    kind than is wanted, has no readable token, or leaves objects out."""
+    kind than is wanted, or leaves objects out."""
     kind, items, metadata = page.get("kind"), page.get("items", ""), page.get("metadata")
     is_list = isinstance(kind, str) and kind.endswith("List") and isinstance(items, (list, type(None)))
     if not is_list or not isinstance(metadata, (dict, type(None))):
@@ -202,8 +202,8 @@ def _next(page: Item, wanted: _Wanted) -> str:
 
 
 def _items(wanted: _Wanted, page: Item) -> list[Item]:
-    """The objects of a page that ``_next`` has looked at, apiVersion and kind filled in (in the page itself) where they
-    are missing. ApiError ``bad-answer`` as of ``check_name``."""
+    """The objects of a page that ``_next`` has looked at, apiVersion and kind filled in where they are missing.
+    ApiError ``bad-answer`` as of ``check_name``."""
     api_version, kind = page.get("apiVersion", ""), page["kind"].removesuffix("List")
     items: list[Item] = page.get("items") or []
     try:

@@ -76,10 +76,11 @@ class WorkPool:
         counts as FleetError ``interrupted``. After ``deadline`` seconds (None: never) whatever has not ended counts as
         FleetError ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``,
         with its type and its place in our code: what one member makes us fall over stops no other. An interrupt of the
-        caller starts nothing new of this work and is raised at once, as is what a piece raises that is no Exception.
+        caller is raised at once, as is what a piece raises that is no Exception; nothing more of this work is started
+        then.
 
-        Where the machine starts no thread more, those that run do the work; without any, FleetError ``no-workers`` is
-        raised, and nothing is left to be done later.
+        Where the machine starts no thread more, those that run do the work; without any FleetError ``no-workers`` is
+        raised.
         """
         batch = _Batch(len(work))
         with self._changed:
@@ -101,7 +102,7 @@ class WorkPool:
 
     def _start(self, threads: int) -> None:
         """Starts so many threads, which are counted as running; where the machine starts no more, those that run have
-        to do, or all is given up."""
+        to do."""
         for left in range(threads, 0, -1):
             try:
                 threading.Thread(target=self._work, daemon=True).start()
@@ -113,8 +114,8 @@ class WorkPool:
                 return
 
     def _give_up(self, why: RuntimeError) -> None:
-        """Ends whatever was asked for, by whomever, and is not done, by FleetError ``no-workers``: nobody is there to
-        do it. The caller holds the lock."""
+        """Ends whatever was asked for, by whomever, and is not done, by FleetError ``no-workers``. The caller holds the
+        lock."""
         behind = (each for waiting in self._behind.values() for each in waiting)
         for batch in (*(batch for _name, _function, batch in self._ready), *(batch for _function, batch in behind)):
             batch.ends.append(no_threads(why))

@@ -70,10 +70,8 @@ def read_only_manifests(
 ) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for facts, plans and check mode: nodes, pods, what bounds their
     disruption (PodDisruptionBudgets, DaemonSets, NodePools, NodeClaims), namespaces (``kube-system`` tells a cluster
-    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read.
-
-    The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone, unless these are among the kinds.
-    """
+    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read; in ``namespace`` the ApplySet
+    parents, ConfigMaps."""
     rules = [*_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
         _home(namespace),
@@ -86,12 +84,9 @@ def read_only_manifests(
 
 def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for applying and pruning ``kinds``; nodes, pods, ``/readyz`` and
-    ``/version`` are read for it.
-
-    Namespaces are made, changed and read, but not deleted unless they are among the kinds. The ApplySet parents are
-    ConfigMaps in ``namespace``, beside the Lease on the member; both are granted there only, unless they are among the
-    kinds. Without any kinds it is what an update run needs: its members are read, and held.
-    """
+    ``/version`` are read for it. Namespaces are made, changed and read, but not deleted unless they are among the
+    kinds. The ApplySet parents, ConfigMaps, and the Lease on the member are granted in ``namespace``. Without any kinds
+    it is what an update run needs: its members are read, and held."""
     kinds = tuple(kinds)
     facts = [kind for kind in _FACTS if kind not in kinds]
     rules = [*_resource_rules(facts, READ), _path_rule(), *_resource_rules(kinds, APPLY)]

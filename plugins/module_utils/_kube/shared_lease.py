@@ -5,11 +5,10 @@
 several workers: taken, renewed, released; expired ones taken over; one held by others (``member-held``), or lost
 (``member-lost``).
 
-Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner share
-it: they stand in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch
-(``leaseTransitions``) one higher, when it was not renewed for its time to live and 30 s by the API server's clock;
-clocks of runners are never looked at. Whatever stands in a Lease was written by somebody else: nothing in it is trusted
-to have a form.
+Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner stand
+in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch (``leaseTransitions``) one
+higher, when it was not renewed for its time to live and 30 s by the API server's clock; clocks of runners are never
+looked at. Whatever stands in a Lease was written by somebody else: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations
@@ -196,8 +195,8 @@ def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
 
 
 def _seen(current: Document) -> _Seen:
-    """What stands in a Lease, whatever it is: ``since`` and ``renewed`` are those of its creation where it tells none,
-    ``holder`` is cut to 300 characters."""
+    """What stands in a Lease, whatever it is: ``since`` and ``renewed`` are those of its creation where it tells
+    none."""
     metadata, form = mapping_in(current, "metadata"), lease_form(current)
     annotations = mapping_in(metadata, "annotations")
     created = moment(metadata.get("creationTimestamp"))
@@ -293,7 +292,7 @@ def _as_ours(document: Document, namespace: str, name: str, worker: Worker, seco
 
 def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
     """Seconds for which the longest of the workers, of which there is one at least, is waited for; ``otherwise`` for
-    one that does not say, 0 for one that says no whole number."""
+    one that does not say."""
     return max(as_32_bits(each.get("seconds", otherwise)) for each in workers.values())
 
 

@@ -46,13 +46,12 @@ def pool(
     met: t.Callable[[datetime], None] = lambda _ends: None,
 ) -> t.Any:
     """A pool of connections to one server, safe for many threads, that keeps ``size`` of them, with a sign of life
-    after 30 s of silence where the system can; more at once are opened and not kept. Nothing is tried again.
-    ``context`` is None for plain HTTP. ``met`` is told when the server's certificate ends, at each new connection on
-    which it was checked.
+    after 30 s of silence where the system can; more at once are opened and not kept. ``context`` is None for plain
+    HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
 
-    What people are to be told of the connection goes to ``USES``; that of an insecure one takes the place of urllib3's
-    own warning, which is silenced in this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks
-    too, ``kubeconfig-invalid`` for a URL that urllib3 cannot read.
+    What people are to be told of the connection goes to ``USES``; urllib3's own warning of an insecure one is silenced
+    in this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too, ``kubeconfig-invalid`` for a
+    URL that urllib3 cannot read.
     """
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
@@ -187,8 +186,8 @@ def is_failure(error: Exception) -> bool:
 
 def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
     """Our error for one for which ``is_failure`` is true, given back: ``unreachable``, ``timeout``, ``certificate``,
-    ``credentials-expired`` or ``unauthorized`` for a client certificate, ``bad-answer``; where none of these is known,
-    ``Unanswered`` before the answer had begun (``answering``). Passwords of a proxy are left out."""
+    ``credentials-expired`` or ``unauthorized`` for a client certificate, ``bad-answer``; ``Unanswered`` for all else
+    before the answer had begun (``answering``). Passwords of a proxy are left out."""
     where, server = connection.where, connection.server
     if isinstance(error, failures.ProxyError):
         proxy = without_userinfo(connection.proxy)
@@ -247,8 +246,8 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _cause(error: BaseException) -> str:
-    """Why a connection failed, for a message: the system's words in lower case, ``no connection``, or the name of the
-    error's type; never the text of the error."""
+    """Why a connection failed, for a message: the system's words, ``no connection``, or the name of the error's type;
+    never the text of the error."""
     inner = error.__cause__ or error.__context__ or _innermost(error)
     inner = _innermost(inner)
     if isinstance(inner, OSError) and inner.strerror:
