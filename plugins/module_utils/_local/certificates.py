@@ -68,11 +68,10 @@ _IDENTITIES = (
 
 def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after: datetime | None = None) -> None:
     """Fill ``folder``: CA (``ca``), each identity but Karpenter's, and the pair that signs service account tokens
-    (``sa.key, sa.pub``).
+    (``sa.key, sa.pub``). Nothing is done if it is there: it is written beside and renamed, so it is whole or not there.
 
-    Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there. ``not_after``
-    ends all certificates but the CA's; ten years by default. Instants are aware. One caller at a time. FleetError
-    ``unwritable-folder``, ``missing-library``.
+    ``not_after`` ends all certificates but the CA's; ten years by default. Instants are aware. One caller at a time.
+    FleetError ``unwritable-folder``, ``missing-library``.
     """
     if folder.is_dir():
         return
@@ -134,8 +133,7 @@ def unreadable_keys(folder: Path) -> FleetError:
 
 
 def _make_ca(folder: Path, cluster: str, now: datetime) -> None:
-    """Writes the key (mode 0600) and the certificate of a new CA, named for the cluster, which ends ten years after
-    ``now``. OSError."""
+    """Writes the key (mode 0600) and the certificate of a new CA, named for the cluster. OSError."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{cluster}-ca")])
     certificate = (

@@ -213,9 +213,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 
 def status(root: Path | None, name: str) -> ClusterStatus:
-    """What is true now, read from its folder, processes and the API server; changes nothing, never fails for a broken
-    cluster: ``incomplete`` if its state cannot be read; ``nodes`` is None where they cannot be. FleetError
-    ``bad-name``, ``bad-path``."""
+    """What is true now, by its folder, processes and the API server; never fails for a broken cluster: ``incomplete``
+    if its state cannot be read; ``nodes`` is None where they cannot be. FleetError ``bad-name``, ``bad-path``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:
@@ -234,9 +233,8 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
-    """The status of every cluster of a root, in the order of their names; none where there is no root. What a removal
-    that was cut off has left is not among them. FleetError ``state-unreadable`` where the root cannot be looked at,
-    ``bad-path``."""
+    """The status of every cluster of a root, in the order of their names; none where there is no root. FleetError
+    ``state-unreadable`` where the root cannot be looked at, ``bad-path``."""
     return tuple(status(root, name) for name in states.cluster_names(states.resolved_root(root)))
 
 
@@ -275,16 +273,15 @@ def _require_linux() -> None:
 
 
 def _told(name: str, words: tuple[str, ...], before: ClusterStatus, after: ClusterStatus, say: Say) -> LocalOutcome:
-    """The outcome of the steps ``words``, which were done (none: nothing is changed); each is said, behind the
-    cluster's name."""
+    """The outcome of the steps ``words``, which were done; each is said, behind the cluster's name."""
     for word in words:
         say(f"{name}: {word}")
     return LocalOutcome(bool(words), words, before, after)
 
 
 def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
-    """The lock of the cluster, a context manager; ``say`` is told if it is waited for, half an hour at most. FleetError
-    as of ``cluster_lock``."""
+    """The lock of the cluster; ``say`` is told if it is waited for, half an hour at most. FleetError as of
+    ``cluster_lock``."""
 
     def waiting() -> None:
         """Says that it is waited for."""
@@ -339,8 +336,7 @@ def _before(root: Path, name: str) -> ClusterStatus:
 
 
 def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[str, Binary]) -> None:
-    """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data; never for a
-    cluster without a version on record."""
+    """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data."""
     if before.version:
         refuse_bad_step(spec.name, before.version, binaries["kube-apiserver"].version)
 
@@ -363,8 +359,8 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
 
 
 def _end_all(folder: Path) -> None:
-    """Ends all processes of the cluster: those that the state knows in good order, then those that it does not.
-    FleetError ``cannot-stop``, ``unwritable-folder``; OSError without /proc."""
+    """Ends all processes of the cluster, those that the state knows first. FleetError ``cannot-stop``,
+    ``unwritable-folder``; OSError without /proc."""
     state = _load_any(folder)
     if state is not None:
         control_plane.halt(folder, state, tuple(state.processes))

@@ -185,8 +185,7 @@ def _scheduler(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _common_arguments(folder: Path, identity: str, port: int) -> tuple[str, ...]:
-    """Arguments that controller manager and scheduler have in common, with the kubeconfig of ``identity`` and the port
-    to listen on."""
+    """Arguments that controller manager and scheduler have in common, with the kubeconfig of ``identity``."""
     login = folder / f"{identity}.kubeconfig"
     return (
         f"--kubeconfig={login}",

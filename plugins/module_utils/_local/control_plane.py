@@ -231,8 +231,8 @@ def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -
 
 
 def _died(folder: Path, state: State, name: str) -> FleetError:
-    """The FleetError, given back, for a component that ended: ``port-taken`` if the end of its log says so, else
-    ``component-died`` with that end. What its log held before it was started does not count."""
+    """The FleetError, given back, for a component that ended: ``port-taken`` if the end of its log since it was started
+    says so, else ``component-died`` with that end."""
     log = log_of(folder, name)
     tail = last_lines(log, since=state.processes[name].log_before)
     if "address already in use" in tail:
@@ -276,8 +276,7 @@ def _takes_connections(port: int) -> bool:
 
 def _no_account(client: KubeClient) -> str:
     """That the namespace ``default`` has no default service account, or cannot be asked for it, in words; empty once it
-    has. Pods are refused in a namespace until the controller manager has made it. FleetErrors that are no ApiError are
-    raised."""
+    has. Pods are refused in a namespace until it is made. FleetErrors that are no ApiError are raised."""
     try:
         client.get(_DEFAULT_ACCOUNT)
     except ApiError as error:

@@ -72,8 +72,8 @@ def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binar
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are not spoken of where
-    the API server or etcd does not run, or the kubeconfig has to be written. Errors as of ``planned_start`` and
+    """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are left out where the
+    API server or etcd does not run, or the kubeconfig has to be written. Errors as of ``planned_start`` and
     ``control_plane.client``, ApiError if nodes cannot be read."""
     words = planned_start(spec, folder, state, binaries)
     if _WRITE_KUBECONFIG in words or not control_plane.api_server_can_be_asked(control_plane.running(state)):
@@ -122,7 +122,7 @@ def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
     """Make and delete simulated nodes so that they are as wanted, and wait until they are ready, if the specification
     has pools; what was done, in words. FleetError ``state-unreadable``, and as of ``state.load``,
     ``control_plane.client`` and ``wait``: ``not-ready`` at ``end`` (of the monotonic clock); FleetError of requests:
-    what was deleted and made before stays so. The caller holds the cluster's lock."""
+    what was done before stays so. The caller holds the cluster's lock."""
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     if state is None:
@@ -138,8 +138,8 @@ def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
 def _converge(
     spec: ClusterSpec, root: Path, state: State, binaries: Binaries, end: float, noted: Noted | None
 ) -> tuple[str, ...]:
-    """One try of ``bring_up`` with the ports that are on record: files, then processes, which are all ended before if
-    there are no keys; the steps in words. Errors as of it, and ``port-taken`` in any case."""
+    """One try of ``bring_up`` with the ports that are on record: files, then processes; the steps in words. Errors as
+    of it, and ``port-taken`` in any case."""
     folder = states.cluster_dir(root, spec.name)
     if not (folder / "pki").is_dir():
         state = control_plane.halt(folder, state, tuple(state.processes))
@@ -219,8 +219,8 @@ def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
 
 
 def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> bool:
-    """Writes keys and kubeconfigs, deletes token files and an audit policy that the arguments name no more, and writes
-    the files that they name; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
+    """Writes keys, kubeconfigs and the files that the arguments name, and deletes token files and an audit policy that
+    they name no more; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
     ``write_kubeconfig``, and ``missing-stages``."""
     pki = folder / "pki"
     make_pki(pki, spec.name)
@@ -244,6 +244,6 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
 
 
 def _unready(there: t.Iterable[nodes.Node]) -> str:
-    """Which nodes are not ready, in words, five by name at most; empty if all are."""
+    """Which nodes are not ready, in words; empty if all are."""
     names = nodes.unready(there)
     return f"nodes were not ready: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else ""

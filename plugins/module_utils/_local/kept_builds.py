@@ -120,8 +120,8 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
 
 def _file_fault(path: Path, wanted: str, check: bool) -> str:
     """Why the file is not the one with that SHA-256 (in hexadecimal), or others can write to it, in words; empty if
-    nothing is wrong. One that others may write to is made 0755 before; with ``check`` one of this user's is passed over
-    in that. OSError if it fails, or the file cannot be read."""
+    nothing is wrong. One that others may write to is made 0755 before; with ``check`` one of this user's is taken as if
+    it were. OSError if it fails, or the file cannot be read."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path.name} is no file"
     found = path.lstat()
@@ -136,15 +136,13 @@ def _file_fault(path: Path, wanted: str, check: bool) -> str:
 
 
 def _shipped(one: Recipe, folder: Path) -> list[Path]:
-    """Paths, sorted: all files there are in the recipe's ``shipped`` folders, at any depth, and its scripts, there or
-    not."""
+    """All files in the recipe's ``shipped`` folders, and its scripts, there or not; sorted."""
     files = [file for target in one.shipped for file in (folder / target).rglob("*") if not file.is_dir()]
     return sorted([*files, *(folder / name for name in one.scripts)])
 
 
 def _recipe_key(one: Recipe) -> str:
-    """The key without the compiler: finds a finished build on a machine that has no Go (any more). OSError as of
-    ``cache_key``."""
+    """The key without the compiler: finds a finished build on a machine that has no Go. OSError as of ``cache_key``."""
     return cache_key(one, {})
 
 

@@ -30,8 +30,8 @@ _NODES = "/api/v1/nodes"
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is deleted and made anew, as node
-    pools replace it, and so is in both, a successor under the name of its place."""
+    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is in both, a successor under the
+    name of its place: it is deleted and made anew, as node pools do it."""
 
     make: tuple[Node, ...] = ()
     delete: tuple[str, ...] = ()
@@ -45,8 +45,7 @@ class NodeChanges:
 
 
 def wanted_nodes(spec: ClusterSpec, cluster_version: str) -> tuple[Node, ...]:
-    """Node manifests of all pools, in their order and by number; kubelets without a version of their own get the
-    cluster's."""
+    """Node manifests of all pools; kubelets without a version of their own get the cluster's."""
     return tuple(_node(spec, pool, number, cluster_version) for pool in spec.nodes for number in range(pool.count))
 
 
@@ -67,8 +66,8 @@ def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
 def successor(node: Node, version: str, image: str) -> Node:
     """The manifest of the node that comes in the place of a simulated one, given as the server has it, with its uid:
     young, empty, of the same shape and with its labels (but its own hostname), without its taints and cordon; its name
-    follows from the place and the uid, so that it is the same each time. ``version`` is the kubelet's and ``image`` the
-    OS image, as a Node tells them; where empty, those of the old one."""
+    follows from the place and the uid. ``version`` is the kubelet's and ``image`` the OS image, as a Node tells them;
+    where empty, those of the old one."""
     metadata, status = node["metadata"], node.get("status") or {}
     place, old = _place_of(node), metadata["name"]
     own = hashlib.sha256(str(metadata["uid"]).encode()).hexdigest()[:5]
@@ -107,8 +106,8 @@ def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
 
 
 def count_by_pool(nodes: t.Iterable[Node]) -> dict[str, int]:
-    """Nodes by the name of their pool, in order of the names; empty is the name for none. All have labels, as simulated
-    ones do; KeyError otherwise."""
+    """Nodes by the name of their pool, in order of the names; empty is the name for none. KeyError for one without
+    labels."""
     counts: dict[str, int] = {}
     for node in nodes:
         pool = node["metadata"]["labels"].get(POOL, "")
@@ -136,7 +135,7 @@ def _shape_of(node: Node) -> str:
 
 def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str) -> Node:
     """The manifest of the pool's node of that number, its shape noted. Labels of ours win over those of the pool, but
-    for empty ones, which are left out; the pool's are put on with empty values too."""
+    for empty ones, which are left out."""
     name = node_name(spec.name, pool, number)
     ours = {
         "kubernetes.io/arch": "amd64",

@@ -40,7 +40,7 @@ DEFAULT_PORTS = PortRange(21000, 21999)
 
 def free_slot(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
     """The lowest slot of ``within`` with no port in ``taken`` (those of other clusters, running or not) and all of them
-    free now: ports by user. Nothing is recorded. FleetError ``no-free-ports``; OSError as of ``is_free``."""
+    free now: ports by user. FleetError ``no-free-ports``; OSError as of ``is_free``."""
     others = frozenset(taken)
     for slot in within.slots():
         if others.isdisjoint(slot.values()) and all(is_free(port) for port in slot.values()):
@@ -54,7 +54,7 @@ def free_slot(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
 
 def free_port(within: PortRange, taken: t.Iterable[int]) -> int:
     """One port more: the highest of ``within`` that is not in ``taken`` and is free now, for slots are handed out from
-    the other end. Nothing is recorded. FleetError ``no-free-ports``; OSError as of ``is_free``."""
+    the other end. FleetError ``no-free-ports``; OSError as of ``is_free``."""
     others = frozenset(taken)
     for port in range(within.last, within.first - 1, -1):
         if port not in others and is_free(port):

@@ -37,9 +37,8 @@ class ProcessId:
 def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[str, str]) -> ProcessId:
     """Start the program at the path ``arguments[0]`` detached, in a session of its own, with the variables ``environ``
     and the ``mark`` (a cluster's folder), by which ``processes_marked`` finds it, without input; output and errors are
-    appended to ``log`` (made with mode 0600). The caller has to write down the id that it gives; ``started`` is empty
-    where /proc does not tell. FleetError ``cannot-start`` if it cannot be run, or the log is a link or cannot be
-    opened."""
+    appended to ``log`` (made with mode 0600). The caller has to write down the id; its ``started`` is empty where /proc
+    does not tell. FleetError ``cannot-start`` if it cannot be run, or the log is a link or cannot be opened."""
     out = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -155,9 +154,9 @@ def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
 
 
 def _environment(entry: Path) -> bytes:
-    """The environment of the process, as the kernel has it; empty if it has none, or ends meanwhile. One that is just
-    being replaced by another program (execve) shows none either, and is waited for, 10 seconds at most. OSError if it
-    cannot be read, or is gone."""
+    """The environment of the process; empty if it has none, or ends meanwhile. One that is just being replaced by
+    another program (execve) shows none either, and is waited for, 10 seconds at most. OSError if it cannot be read, or
+    is gone."""
     found = (entry / "environ").read_bytes()
     end = time.monotonic() + 10
     while not found and time.monotonic() < end and _has_environment(_stat(int(entry.name))):

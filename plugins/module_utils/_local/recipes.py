@@ -61,8 +61,8 @@ class Recipe:
 
 def _kubernetes(version: str, *names: str) -> Recipe:
     """The recipe of a patch level (``1.36.3``) with the programs ``names``. Version stamps go into both packages that
-    carry one, or ``/version`` answers v0.0.0 and clients fail on it. The commit and the date of a release are not known
-    from its Go module: they stay empty."""
+    carry one, or ``/version`` answers v0.0.0 and clients fail on it; the commit and the date of a release are not known
+    here."""
     found = KubeVersion.parse(version)
     stamps = {
         "gitVersion": f"v{version}",
@@ -91,7 +91,7 @@ _PULUMI_VERSION = "-X=github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=
 def _pulumi(version: str, host: str) -> Recipe:
     """The recipe of the engine, and of what it starts Python programs with, which it looks for in its own folder.
 
-    Today's language host is in a module that the Go proxy does not have. ``host`` is a version of the SDK that still
+    Today's language host is in a module that the Go proxy does not have: ``host`` is a version of the SDK that still
     holds one. The version is stamped, for clients ask for it.
     """
     sdk = f"{_PULUMI}/sdk/v3"
@@ -116,10 +116,8 @@ def _pulumi(version: str, host: str) -> Recipe:
 
 def _karpenter(version: str) -> Recipe:
     """The recipe of Karpenter with the provider that makes simulated nodes; with its own CRDs, the provider's, and what
-    types there are.
-
-    Its main package is ours, for upstream's listens on every address of the machine and tells no version.
-    """
+    types there are. Its main package is ours: upstream's listens on every address of the machine and tells no
+    version."""
     name = "karpenter"
     return Recipe(
         name,

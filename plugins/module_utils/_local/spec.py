@@ -34,9 +34,9 @@ class NodesSpec:
     checked before ``refuse_bad``.
 
     ``version`` is the kubelet's; empty means the cluster's at the time a node is made, so that an upgrade of the
-    control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) is recorded as an
-    annotation: the API server alone sets ``metadata.creationTimestamp``. ``zone`` and ``instance_type`` become labels,
-    empty ones none; ``labels`` give way to labels of ours.
+    control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) becomes an annotation: the
+    API server alone sets ``metadata.creationTimestamp``. ``zone`` and ``instance_type`` become labels, empty ones none;
+    ``labels`` give way to labels of ours.
     """
 
     count: int
@@ -54,8 +54,7 @@ class NodesSpec:
 
 @dataclass(frozen=True)
 class TokenUser:
-    """A user with a static bearer token, for tests of logins and permissions; a group holds no comma. Two users with
-    one token are not refused here."""
+    """A user with a static bearer token, for tests of logins and permissions; a group holds no comma."""
 
     token: str = field(repr=False)
     user: str
@@ -97,7 +96,7 @@ def refuse_bad(spec: ClusterSpec) -> None:
 
 
 def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
-    """All that is wrong with the specification: name, version, profile, region, token users, then pool by pool."""
+    """All that is wrong with the specification."""
 
     def problem(code: str, message: str, field_path: str, hint: str = "") -> Problem:
         """The problem, with the cluster's name and the path of the field as its place."""
@@ -148,7 +147,7 @@ def _is_group(name: str) -> bool:
 
 
 def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
-    """(Field, code, message) of all that is wrong with the pool by itself; nothing if it is fine."""
+    """(Field, code, message) of all that is wrong with the pool by itself."""
     if name_problem(pool.pool):
         yield "pool", "bad-name", name_problem(pool.pool).replace("cluster name", "pool name")
     if not 0 <= pool.count <= _MAX_NODES:
@@ -180,12 +179,9 @@ def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
 
 
 def refuse_bad_step(name: str, current: str, wanted: str) -> None:
-    """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written.
-
-    Kubernetes supports one minor up at a time, and never down (its version skew policy); here no patch level down
-    either. FleetError ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version, and for a
-    newer major.
-    """
+    """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written: Kubernetes supports one
+    minor up at a time, and never down (its version skew policy); here no patch level down either. FleetError
+    ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version, and for a newer major."""
     have, want = KubeVersion.parse(current), KubeVersion.parse(wanted)
     where = f"local cluster {name} version"
     if want < have:

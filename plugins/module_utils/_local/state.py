@@ -46,10 +46,8 @@ class Process:
 @dataclass(frozen=True)
 class State:
     """``version`` is that of the API server (``1.36.3``), empty until one has been started on the data; ``ports`` are
-    by the users of ``ports.USERS``, and more of single components.
-
-    ``wanted`` is ``running`` or ``stopped``; ``ready`` whether the cluster has ever been complete.
-    """
+    by the users of ``ports.USERS``, and more of single components. ``wanted`` is ``running`` or ``stopped``; ``ready``
+    whether the cluster has ever been complete."""
 
     name: str
     ports: t.Mapping[str, int]
@@ -103,9 +101,8 @@ def cluster_dir(root: Path, name: str) -> Path:
 
 
 def cluster_names(root: Path) -> tuple[str, ...]:
-    """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged;
-    what is not called as a cluster may be is passed over. Empty where there is no root. FleetError ``state-unreadable``
-    where that cannot be looked at."""
+    """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged.
+    Empty where there is no root. FleetError ``state-unreadable`` where that cannot be looked at."""
     try:
         return tuple(sorted(each.name for each in os.scandir(root) if not name_problem(each.name) and _is_folder(each)))
     except (FileNotFoundError, NotADirectoryError):
@@ -297,8 +294,8 @@ def refuse_removal(root: Path, name: str) -> None:
 
 def remove(root: Path, name: str) -> None:
     """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
-    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
-    goes as well. FleetError as of ``refuse_removal``, ``busy``, ``unwritable-folder``."""
+    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals have left goes as
+    well. FleetError as of ``refuse_removal``, ``busy``, ``unwritable-folder``."""
     refuse_removal(root, name)
     folder = cluster_dir(root, name)
     with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
@@ -315,8 +312,8 @@ def _may_remove(owner: int) -> bool:
 
 
 def _remove_folders(folder: Path) -> None:
-    """Removes all folders in it, and leaves its files. OSError, also where a link is in its place by now: that could
-    lead to any folder of this user."""
+    """Removes all folders in it, and leaves its files. OSError, also where a link is in its place: that could lead
+    anywhere."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         with os.scandir(place) as entries:
@@ -334,7 +331,7 @@ def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
 
 
 def _is_own_folder(path: Path) -> bool:
-    """Whether it is a folder of this user, or of anybody if this is root; a link is none, nor is what has gone."""
+    """Whether it is a folder of this user, or of anybody if this is root; a link is none."""
     try:
         found = path.lstat()
     except OSError:

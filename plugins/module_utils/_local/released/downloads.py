@@ -262,8 +262,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 def _open(address: str, timeout: float, headers: t.Mapping[str, str] | None = None, method: str = "GET") -> t.Any:
     """The answer, for the caller to close; redirects are followed. HTTPError for a status that is no success, else
-    URLError, OSError or HTTPException. Proxies are those of the environment (``HTTPS_PROXY``, ``NO_PROXY`` ...);
-    ``timeout`` is seconds of silence. What is no URL is told of without its text, for a proxy's may hold a password."""
+    URLError, OSError or HTTPException. Proxies are those of the environment; ``timeout`` is seconds of silence. What is
+    no URL is told of without its text, for a proxy's may hold a password."""
     try:
         asked = urllib.request.Request(
             address, headers={"User-Agent": "gitops-fleet", **(headers or {})}, method=method
@@ -280,7 +280,7 @@ T = t.TypeVar("T")
 def _soon(call: t.Callable[[], T], host: str) -> T:
     """The result of ``call``, which is left alone in its thread after ``CONNECT`` seconds: the look-up of a name has no
     time limit of its own. FleetError as of ``fetch_text`` for that, and for an HTTPError, OSError, HTTPException or
-    ValueError of it; its other exceptions are raised as they are, and RuntimeError where no thread can start."""
+    ValueError of it; RuntimeError where no thread can start."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:

@@ -112,8 +112,8 @@ def _note(root: Path) -> Path:
 
 
 def _take(offered: ReleaseOffer, say: Say) -> None:
-    """Downloads, checks and unpacks the files into the folder of ``offered``, whole or not at all, in the place of one
-    that is there. Errors as of ``download`` and ``_check``, FleetErrors of ``_unpack``, ``unwritable-folder``."""
+    """Downloads, checks and unpacks the files into the folder of ``offered``, whole or not at all. Errors as of
+    ``download`` and ``_check``, FleetErrors of ``_unpack``, ``unwritable-folder``."""
     one, began = offered.recipe, time.monotonic()
     checks = [(file, _check(one, file, offered.server)) for file in offered.files]
     parts: list[tuple[ReleaseFile, Path]] = []
@@ -140,7 +140,7 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
 def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callable[[Path], bool]]:
     """(A name for the wanted content, a function that tells whether a file has it): of a Go module by the sum in our
     ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and ``told_sum``;
-    OSError as of ``pinned_module_sum``. The function raises OSError."""
+    OSError as of ``pinned_module_sum``, and of the function."""
     if file.is_module:
         pinned = pinned_module_sum(one)
         return f"{one.product}-{one.version}.zip", lambda part: _is_module(part, pinned)
@@ -157,8 +157,8 @@ def _is_module(part: Path, pinned: str) -> bool:
 
 
 def _unpack(one: Recipe, file: ReleaseFile, part: Path, making: Path) -> None:
-    """Puts what a downloaded file holds into the folder ``making``: binaries, with mode 0755, and of a module the files
-    that come along. It was checked before. FleetError ``release-damaged``, ``unwritable-folder``; OSError."""
+    """Puts what a downloaded file, checked before, holds into the folder ``making``: binaries, with mode 0755, and of a
+    module the files that come along. FleetError ``release-damaged``, ``unwritable-folder``; OSError."""
     if file.is_module:
         _unpack_shipped(one, part, making)
     for name, inside in file.binaries.items():
@@ -185,7 +185,7 @@ def _unpack_one(archive: Path, inside: str, target: Path) -> None:
 
 def _unpack_shipped(one: Recipe, archive: Path, making: Path) -> None:
     """The same files that a build copies from the module: YAML and JSON right in the ``shipped`` folders, but for
-    ``kustomization.yaml``. The archive was checked before. FleetError ``unwritable-folder``; OSError."""
+    ``kustomization.yaml``. FleetError ``unwritable-folder``; OSError."""
     with zipfile.ZipFile(archive) as opened:
         for target, source in one.shipped.items():
             folder = f"{one.module}@v{one.version}/{source}/"
