@@ -13,12 +13,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Excluded:
-    """``patterns`` of paths below a folder; without any nothing is left out.
-
-    ``*``, ``?`` and ``[a-z]`` stand for characters of one name, ``**`` for any number of folders. A pattern with a
-    slash before its end begins at the folder; one without fits a name at any depth. One that ends with a slash is for
-    folders. Case counts, and no pattern takes another one back: a ``!`` before it is a letter of a name.
-    """
+    """``patterns`` of paths below a folder. ``*``, ``?`` and ``[a-z]`` stand for characters of one name, ``**`` for any
+    number of folders. A pattern with a slash before its end begins at the folder; one without fits a name at any depth.
+    One that ends with a slash is for folders. Case counts, and no pattern takes another one back: a ``!`` before it is
+    a letter of a name."""
 
     patterns: t.Sequence[str]
 

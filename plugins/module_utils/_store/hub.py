@@ -54,9 +54,8 @@ class HubRecords:
     """The contract of ``Records`` over an API server with our CRDs.
 
     - Status is a subresource, so a ``create`` or ``replace`` that changes status too is two requests. If the second one
-      fails, or this process dies in between, the call raises and the new spec stands with the old status; the next run
-      sees that in ``status.observedGeneration`` and writes the status again. A retry of ``create`` then meets
-      ``already-exists``, one of ``replace`` meets ``conflict``.
+      fails the call raises; then, and where this process dies in between, the new spec stands with the old status. A
+      retry of ``create`` meets ``already-exists``, one of ``replace`` meets ``conflict``.
     - A request whose answer was lost (``unreachable``, ``timeout``, ``bad-answer``) may have been carried out.
     - A write with a lease reads the lease right before. That alone does not fence: a holder that is paused between the
       two requests can still write after a takeover. The compare-and-swap by resourceVersion then stops it wherever the
@@ -191,8 +190,7 @@ class HubRecords:
         return tuple(sorted((each for each in map(_ours, ours) if each.holder), key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being deleted,
-        ApiError ``not-found`` where there is none."""
+        """As ``Records.event``: a core/v1 Event. ApiError ``not-found`` where there is no such namespace."""
         about = self.get(kind, name) or {}
         uid = (about.get("metadata") or {}).get("uid", "")
         inside, _slash, name = name.rpartition("/")

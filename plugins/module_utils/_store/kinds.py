@@ -46,7 +46,7 @@ def stored_resource(kind: str) -> Resource:
 
 def listed_resource(kind: str, namespace: str) -> Resource:
     """As ``stored_resource``, for a list of what lies in the namespace, or of all without one. FleetError ``invalid``
-    for a namespace of a kind that has none: neither all nor nothing is what was asked for."""
+    for a namespace of a kind that has none."""
     found = stored_resource(kind)
     if namespace and not found.namespaced:
         raise FleetError("invalid", f"{kind} lies in no namespace, and {namespace!r:.80} was given", kind, ALL_OF_THEM)
@@ -55,7 +55,7 @@ def listed_resource(kind: str, namespace: str) -> Resource:
 
 def stored_version(record: t.Mapping[str, t.Any]) -> str:
     """The API version under which the record is kept, in whichever of the kind's versions it is written. FleetError
-    ``unknown-kind`` for a kind that is no record, and for an API version that the kind does not have."""
+    ``unknown-kind``, also for an API version that the kind does not have."""
     kind, version = str(record.get("kind", "")), str(record.get("apiVersion", ""))
     kept = stored_resource(kind).api_version
     if version not in KIND_OF[kind].api_versions:

@@ -15,7 +15,7 @@ _INSIDE = "-in"
 def to_object_name(name: str) -> str:
     """The name of the Lease object of a lease: ``kind/name`` or ``kind/namespace/name``. A kind has no dot and does not
     end in ``-in``, and no namespace has a dot, so no two meet; one of more than 253 characters is cut, and ends in a
-    hash of the whole. ValueError for a name without a slash: nobody would find its lease among those of the records."""
+    hash of the whole. ValueError for a name without a slash."""
     kind, slash, rest = name.partition("/")
     if not slash:
         raise ValueError(f"{name!r:.80} is no name of a lease, such as kind/name")

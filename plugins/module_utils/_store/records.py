@@ -27,8 +27,8 @@ NO_LABELS: t.Mapping[str, str] = types.MappingProxyType({})
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write under ``name`` (``placement/web``), for ``seconds`` after ``renewed``. ``epoch`` counts its
-    holders; it never goes back while what keeps it is there. Instants are aware."""
+    """The right to write under ``name`` (``placement/web``), for ``seconds`` after ``renewed``. ``epoch`` counts how
+    often it was taken; it never goes back while what keeps it is there. Instants are aware."""
 
     name: str
     holder: str
@@ -112,8 +112,8 @@ class Records(t.Protocol):
         for a record that is not there, or has another uid; without a resourceVersion ``invalid``; ``lease-lost`` as of
         ``create``.
 
-        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written, and
-        the record is given as it is. One that is being deleted goes with its last finalizer, and is given once more.
+        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written. One
+        that is being deleted goes with its last finalizer, and is given once more.
         """
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
@@ -141,7 +141,7 @@ class Records(t.Protocol):
         """Those that have a holder, expired ones too, in the order of their names."""
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """Adds a line to the journal of an object, which need not be there: for people, nothing is decided from it.
+        """Adds a line to the journal of an object, which need not be there, for people: nothing is decided from it.
         ``type`` is Normal or Warning, ``reason`` one word, ``now`` is aware. A hub cuts the message at 1 KiB, and keeps
         no line in a namespace that is being deleted."""
 
@@ -198,8 +198,8 @@ def _decided(record: Record) -> Record:
 
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
-    """The FleetError ``conflict`` that ``replace`` and ``delete`` raise where the record moved; it is given back, not
-    raised. ``place`` is ``Records.place``, for messages."""
+    """The FleetError ``conflict``, given back, that ``replace`` and ``delete`` raise where the record moved. ``place``
+    is ``Records.place``, for messages."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",
@@ -209,13 +209,12 @@ def conflict(kind: str, name: str, place: str) -> FleetError:
 
 
 def already_exists(kind: str, name: str, place: str) -> FleetError:
-    """The FleetError ``already-exists`` that ``create`` raises where there is such a record; it is given back, not
-    raised."""
+    """The FleetError ``already-exists``, given back, that ``create`` raises where there is such a record."""
     return FleetError("already-exists", f"{kind}/{name} exists already", place)
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
-    """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``; it is given back, not raised."""
+    """The FleetError ``lease-held``, given back, that ``acquire`` raises, at ``now``."""
     left = timedelta(seconds=lease.seconds) - (now - lease.renewed)
     return FleetError(
         "lease-held",
@@ -227,8 +226,8 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
 
 
 def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
-    """The FleetError ``lease-lost`` of a write by ``holder`` under a lease that another has by now; ``now_held_by`` is
-    empty where nobody has it. It is given back, not raised."""
+    """The FleetError ``lease-lost``, given back, of a write by ``holder`` under a lease that another has by now;
+    ``now_held_by`` is empty where nobody has it."""
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",

@@ -54,8 +54,8 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
 
 def fetch_command(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
     """The command, for people, that brings the history into this clone that ``is_descendant`` lacks: all of it for a
-    shallow clone, or where that cannot be told, else ``commit``, unless that is no commit's whole name: others may
-    write it into records. It is not run. ``environ`` as of ``asked_git``."""
+    shallow clone, or where that cannot be told, else ``commit``, which is left out unless it is a commit's whole name,
+    for others may write it into records. It is not run. ``environ`` as of ``asked_git``."""
     where = f"git -C {shlex.quote(os.fspath(folder))} fetch"
     if _is_shallow(folder, environ):
         return f"{where} --unshallow"

@@ -213,8 +213,8 @@ class SqliteRecords:
         self._file.close()
 
     def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:
-        """Raises FleetError ``lease-lost`` unless the lease has its holder and epoch still; an expired one that nobody
-        took is fine, and so is None. ``records-damaged`` for a damaged row."""
+        """FleetError ``lease-lost`` unless the lease has its holder and epoch still; an expired one that nobody took is
+        fine, and so is None. ``records-damaged`` for a damaged row."""
         if lease is None:
             return
         last = self._lease(connection, lease.name)
@@ -282,10 +282,10 @@ def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
 
 def copy_of(records: Records, now: datetime) -> bytes:
     """The content of a file of records, only to be read, that holds what ``records`` hold at ``now``, aware: their
-    objects of all ``KINDS``, and leases that have a holder, expired ones too; no journal, and no secrets. Of a copy it
-    is one more of the same instant. Each kind is as it is when it is read, so two may not fit together. FleetError as
-    of ``Records.list`` and ``Records.leases``, ``invalid`` for a record that no reader of a file would take; ValueError
-    for a resourceVersion that is no number, which no server over etcd has."""
+    objects of all ``KINDS``, and leases that have a holder; no journal, and no secrets. Of a copy it is one more of the
+    same instant. Kinds are read one after the other, so two may not fit together. FleetError as of ``Records.list`` and
+    ``Records.leases``, ``invalid`` for a record that no reader of a file would take; ValueError for a resourceVersion
+    that is no number, which no server over etcd has."""
     origin = records.origin or CopyOrigin(place=records.place, at=now)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection, COPY_ID)

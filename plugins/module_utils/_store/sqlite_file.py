@@ -52,7 +52,7 @@ _DAMAGE = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_
 
 class RecordsFile:
     """One open file. Reading a file that does not exist finds nothing and makes nothing; the first write makes it. One
-    transaction at a time: other threads wait, and none is begun within another by the same thread."""
+    transaction at a time: other threads wait, and the same thread must not begin one within another."""
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         """Opens and makes nothing yet; ``busy_seconds`` is how long to wait for the locks of others."""
@@ -161,8 +161,8 @@ def is_copy(connection: sqlite3.Connection) -> bool:
 
 
 def copy_refused(where: str, told: str = "") -> FleetError:
-    """The FleetError ``records-copy`` of whoever would write to a copy of records; ``told`` is what it is a copy of, in
-    words. It is given back, not raised."""
+    """The FleetError ``records-copy``, given back, of whoever would write to a copy of records; ``told`` is what it is
+    a copy of, in words."""
     text = f"these records are a copy{told and ' ' + told}, which is only read"
     return FleetError("records-copy", text, where, "give the records themselves; a copy is enough for check mode")
 

@@ -25,7 +25,7 @@ WAY_OUT = "restore it from a backup, or move it away and rebuild the records fro
 
 
 def damaged(what: str, where: str) -> FleetError:
-    """The FleetError ``records-damaged``, with the ways out; it is given back, not raised."""
+    """The FleetError ``records-damaged``, given back, with the ways out."""
     return FleetError("records-damaged", what, where, WAY_OUT)
 
 
@@ -160,8 +160,8 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
 
 
 def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
-    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is no
-    whole number from 0 on, so large that no change could be counted, or there is no row."""
+    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` without one,
+    or if it is no whole number from 0 on that leaves room to count."""
     if row is None or not isinstance(row[0], int) or not 0 <= row[0] < _LARGEST:
         raise damaged("the number of the last change is damaged", where)
     return row[0]
