@@ -63,10 +63,10 @@ class Timeouts:
 
 
 class KubeClient:
-    """One API server as one user, by ``threads`` kept connections; more are closed after use. Reads are tried again, up
-    to thrice in all, after a broken answer, a connection closed without one, or status 500, 502 or 503; any request, up
-    to 99 times, after 429 or 503 with Retry-After, within ``timeout.wait`` seconds of waits; once after 401, with
-    renewed credentials. Failures are ApiErrors, or FleetErrors of its credentials, ``tls_context`` and
+    """One API server as one user, by ``threads`` kept connections; more are closed after use. ``send`` tries reads
+    again, up to thrice in all, after a broken answer, a connection closed without one, or status 500, 502 or 503; any
+    request, up to 99 times, after 429 or 503 with Retry-After, within ``timeout.wait`` seconds of waits; once after
+    401, with renewed credentials. Failures are ApiErrors, or FleetErrors of its credentials, ``tls_context`` and
     ``transport.pool``, without secrets. Redirects are not followed. ``ahead`` is how far the server's clock is ahead of
     ours, ``server_until`` the earliest end of a certificate it showed; None until known."""
 
@@ -157,7 +157,8 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> dict[str, t.Any]:
-        """The decoded JSON object; a read is sent up to thrice for one. Errors as of ``send`` and ``decode``."""
+        """The decoded JSON object; ``send`` is called up to thrice for a read that gives none. Errors as of ``send``
+        and ``decode``."""
         return self.sized(method, path, body, query, content_type, accept)[0]
 
     def sized(

@@ -326,7 +326,7 @@ def _remove_folders(folder: Path) -> None:
 
 def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
     """Folders of clusters of this name, or of any, of which a removal was cut off or is under way: keys and data may be
-    in them. Neither links nor folders of other users, which only root may remove."""
+    in them. No links; folders of other users for root only."""
     return tuple(sorted(each for each in root.glob(f".{name}{_REMOVED}*") if _is_own_folder(each)))
 
 

@@ -58,8 +58,8 @@ def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """Rows as a reader gets them, each wholly judged once, and anew when its text is another: whoever carries a run on
-    reads the same ones again and again. Of a text that was found to be sound its hash is kept, by kind and name."""
+    """Rows as a reader gets them; a sound one is wholly judged once, and anew when its text is another: whoever carries
+    a run on reads the same ones again and again. Of a sound text its hash is kept, by kind and name."""
 
     where: str
     _sound: dict[tuple[str, t.Any], int] = field(default_factory=dict)
