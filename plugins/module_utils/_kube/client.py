@@ -157,8 +157,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> dict[str, t.Any]:
-        """The decoded JSON object; ``send`` is called up to thrice for a read that gives none. Errors as of ``send``
-        and ``decode``."""
+        """The decoded JSON object, a read being sent up to thrice for one. Errors as of ``send`` and ``decode``."""
         return self.sized(method, path, body, query, content_type, accept)[0]
 
     def sized(

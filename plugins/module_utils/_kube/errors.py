@@ -115,15 +115,15 @@ def from_status(
     hide: t.Callable[[str], str] = str,
     page: bytes = b"",
 ) -> ApiError:
-    """The error for an answer of 300 or above; it is given back, not raised.
+    """The error for an answer of 300 or above, given back.
 
-    ``request`` is the verb and path, for messages. ``document`` is the decoded JSON, None if the answer was none;
-    ``page`` is the answer as it came. ``body`` is what was sent: where it, or the path, has a Secret, the message is
-    put in our words (``refusal_message``), for the server's may hold values. ``hide`` takes secrets out of a text. The
-    code goes by the status, or by what the server says of an object that is there already, a namespace that is being
-    deleted, or a patch of another form (``invalid``). Of what is no Status nothing is told; it is ``bad-answer`` in
-    place of ``invalid``, and of ``not-found``, ``conflict`` and ``gone`` too unless it is what API servers say of a
-    path that they do not have.
+    ``request`` is the verb and path, for messages; ``document`` the decoded JSON, None if the answer was none; ``page``
+    the answer as it came. ``body`` is what was sent: where it, or the path, has a Secret, the message is put in our
+    words (``refusal_message``), for the server's may hold values. ``hide`` takes secrets out of a text. The code goes
+    by the status, or by what a Status says of an object that is there already, a namespace that is being deleted, or a
+    patch of another form (``invalid``). Of what is no Status nothing is told, and ``invalid``, ``not-found``,
+    ``conflict`` and ``gone`` become ``bad-answer``, but for the page that API servers send for a path that they do not
+    have.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where, page)

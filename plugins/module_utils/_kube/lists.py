@@ -65,13 +65,13 @@ def list_objects(
     kind: str = "",
 ) -> t.Iterator[Item]:
     """The objects below ``path``, page by page, with apiVersion and kind filled in where they are missing. Each has a
-    name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0 for all in one;
-    smaller pages are asked for where objects are large.
+    name; little else was looked at (see ``an_object``). ``limit`` is the most in a page, 0 for all in one; smaller
+    pages are asked for where objects are large. With ``metadata_only`` they are of kind PartialObjectMetadata, if the
+    server knows how.
 
-    With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. With a ``kind`` the list has
-    to be one of these (``PodList`` for ``Pod``) or of metadata, else it is ``bad-answer``. FleetError in the middle if
-    a page cannot be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must
-    be thrown away by the caller, as ``read_list`` does.
+    FleetError in the middle if a page cannot be had (ApiError ``gone`` if the list grew too old to be continued;
+    ``bad-answer``, also for a list of neither metadata nor this ``kind``, if one is given): what was yielded until then
+    must be thrown away by the caller, as ``read_list`` does.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
         yield from page

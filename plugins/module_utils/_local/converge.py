@@ -92,9 +92,8 @@ def bring_up(
     Ports that the cluster lacks come out of ``ports``. ``noted`` is called whenever an API server is about to be
     started, with the version that is on record by then. The caller holds the cluster's lock; ``binaries`` has all of
     the profile. FleetError ``missing-stages``; ``port-taken`` where a port of a cluster that was complete before is
-    another's, and for a new one when other ports were tried twice; errors as of ``control_plane.begin``, ``halt`` and
-    ``end_leftovers``, ``state.load``, ``make`` and ``record_missing_ports``, ``certificates.make_pki`` and ``sign``,
-    and ``merge_kubeconfigs``. The next call goes on with what was started until then.
+    another's, and for a new one when other ports were tried twice; errors as of what is called in ``control_plane``,
+    ``state``, ``certificates`` and ``kubeconfigs``. The next call goes on with what was started until then.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)

@@ -33,9 +33,8 @@ def locked(
     """Hold the lock file ``path`` for the body (made if missing, never removed: removing it would let two holders in).
 
     While another process or thread holds it, ``waiting`` is called once, and ``meanwhile`` some times a second. The
-    lock ends with its holder, also by SIGKILL; a holder that takes it again waits for itself. Raises FleetError
-    ``busy`` after ``timeout`` seconds (never if it is None), ``unwritable-folder`` if the file cannot be made or
-    locked, or is a link.
+    lock ends with its holder, also by SIGKILL; a holder that takes it again waits for itself. FleetError ``busy`` after
+    ``timeout`` seconds (never if it is None), ``unwritable-folder`` if the file cannot be made or locked, or is a link.
     """
     handle = _opened(path)
     try:

@@ -20,10 +20,10 @@ class ClusterStatus:
     """``state``: absent, incomplete (making it was cut off, or its state cannot be read), stopped (as asked, and no
     process is left), running, degraded (a process of its profile is missing).
 
-    ``version`` is that of the API server, without ``v``, empty if none was ever started or no state can be read.
-    ``nodes`` counts simulated nodes by pool, None if they could not be read, as where no API server runs. ``processes``
-    maps each component to its ``pid``, ``version`` and whether it is ``running``. Paths and ``server`` are empty for a
-    cluster that is absent, or of which no state can be read; ``audit_log`` also where there is none.
+    ``version`` is that of the API server, without ``v``, empty if none was ever started. ``nodes`` counts simulated
+    nodes by pool, None if they could not be read, as where no API server runs. ``processes`` maps each component to its
+    ``pid``, ``version`` and whether it is ``running``. ``audit_log`` is empty where there is none. Of a cluster that is
+    absent, or whose state cannot be read, there are name and state alone.
     """
 
     name: str

@@ -29,13 +29,12 @@ _OTHERS = 1
 
 def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
     """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
-    takes, for people; that they are in the cache if none is lacking. What keeps release files away is told as the
-    reason of a build.
+    takes, for people, or that they are in the cache. What keeps release files away is told as the reason of a build.
 
     No binary is fetched; modes of files in the cache are mended as of ``kept_builds.build_fault``. Servers are asked
     for sizes at the most; one that is out of reach is left alone for ``offers.REST`` seconds by whoever looks for
     binaries, by a note in the cache. Errors as of ``binaries.places_of`` and ``binaries.usable_folder``, FleetError
-    ``unwritable-folder`` for a cache that cannot take that note, RuntimeError where no thread can start.
+    ``unwritable-folder`` for that note, RuntimeError where no thread can start.
     """
     root = cache or cache_root()
     lacking = [

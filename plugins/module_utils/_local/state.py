@@ -248,7 +248,7 @@ def record_process(folder: Path, state: State, name: str, process: Process | Non
 
 def make(root: Path, name: str, within: PortRange) -> State:
     """Makes the folder of a new cluster (mode 0700), records its state and gives it, with free ports of ``within`` that
-    no other cluster of the root holds, as far as their states can be read; a state that is there is replaced.
+    no other cluster of the root holds, as far as their states can be read. A state that is there is replaced.
     FleetError as of ``made_folder``, ``no-free-ports``, ``busy``, ``state-unreadable`` where the root cannot be looked
     at; OSError as of ``is_free``."""
     folder = made_folder(root, name)

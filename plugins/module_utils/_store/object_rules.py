@@ -77,10 +77,10 @@ def created(record: Record, uid: str, version: str, now: datetime) -> Record:
 
 
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
-    """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
-    its old one if nothing changed. ``generation`` rises if anything but metadata and status did. ``place`` is for
-    messages; neither record is changed. ``stored`` has all that a store sets. That ``record`` is of the same kind and
-    name is not checked, nor its form (``form_fault``).
+    """``stored``, with all that a store sets, after an update by ``record``, as an API server does it, with the
+    resourceVersion ``version``; with its old one if nothing changed. ``generation`` rises if anything but metadata and
+    status did. ``place`` is for messages. That ``record`` is of the same kind and name is not checked, nor its form
+    (``form_fault``).
 
     FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
     resourceVersion, for a value that JSON has no form for, or for a finalizer that is added while the record is being

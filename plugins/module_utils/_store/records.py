@@ -181,9 +181,9 @@ _FIRST = ("uid", "creationTimestamp")
 def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
     """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
     replace, None if it was to create one. The record as it is now, if all of it was written, or all but the status,
-    which is written last (so also where the status alone was to change, and nothing was written); None if it has left
-    nothing, or somebody else has written since. ``wanted`` has the form in which it is kept: the API version that is
-    stored, defaults written out. FleetError as of ``Records.get``."""
+    which is written last (so also where the status alone was to change, and nothing was written); else None, as where
+    somebody else has written since. ``wanted`` has the form in which it is kept: the API version that is stored,
+    defaults written out. FleetError as of ``Records.get``."""
     found = records.get(wanted["kind"], record_name(wanted))
     if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
         return None

@@ -124,12 +124,12 @@ def _is_header(text: str) -> bool:
 class Connection:
     """One API server as one user.
 
-    ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
-    system's. ``insecure`` checks no certificate; ``tls_server_name`` is the name it is checked for in place of the
-    URL's; ``proxy`` is a URL, empty for none. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer
-    token; ``credentials`` takes its place where credentials change while we run. ``impersonate`` holds header pairs.
-    ``name`` is what messages call the cluster. ``notes`` are what people are told when the connection is used.
-    FleetError ``kubeconfig-invalid`` or ``credentials-invalid`` for values that cannot be sent, all at once.
+    ``server`` is its URL and may have a path. ``ca`` holds PEM certificates; None means the system's. ``insecure``
+    checks no certificate; ``tls_server_name`` is the name it is checked for in place of the URL's; ``proxy`` is a URL,
+    empty for none. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes
+    its place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call
+    the cluster. ``notes`` are what people are told when the connection is used. FleetError ``kubeconfig-invalid`` or
+    ``credentials-invalid`` for values that cannot be sent, all at once.
     """
 
     server: str

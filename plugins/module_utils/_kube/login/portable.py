@@ -23,13 +23,10 @@ Document = dict[str, t.Any]
 
 
 def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
-    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else. A cluster
-    or user that is not there is an empty one; where the context names no user, there is none.
-
-    A token file is replaced by the token that is in it now. A login by a plugin stays what it is: its program has to be
-    where the document is used. FleetError ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be
-    read.
-    """
+    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else; empty ones
+    where they are not there, no user where the context names none. A token file is replaced by the token that is in it
+    now. A login by a plugin stays what it is: its program has to be where the document is used. FleetError
+    ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be read."""
     name = context or config.current
     found = config.contexts.get(name)
     if found is None:

@@ -112,12 +112,12 @@ def ask_size(place: str, of: Server) -> int:
 def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool], say: Say) -> None:
     """Completes the file ``part``, made with its folder if it is missing; the beginning that it may hold is gone on
     with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then. ``place`` and ``of`` are as
-    of ``fetch_text``; ``whole`` tells whether its content is what it should be.
+    of ``fetch_text``; ``whole`` tells whether the content is what it should be. One caller at a time.
 
     FleetError ``release-missing`` for status 404 and 410, ``release-refused`` for other ones, ``release-unreachable``
     without a connection, and for ``ATTEMPTS`` early ends, or one without a byte more; ``release-damaged`` (``part`` is
     removed; also for a file of more than 2 GB), ``unwritable-folder``. OSError where ``part`` cannot be looked at or
-    removed; what ``whole`` raises. One caller at a time.
+    removed; what ``whole`` raises.
     """
     make_folder(part.parent)
     name, host = place.rsplit("/", 1)[-1], of.host(place)
