@@ -163,8 +163,7 @@ class WorkPool:
                 self._changed.notify_all()
 
     def _wait(self, batch: _Batch, deadline: float | None) -> None:
-        """Until the batch has ended, its time is over, or ``GRACE`` seconds after ``told`` says why all is to end.
-        Nothing of it is started or kept after that."""
+        """Until the batch has ended, its time is over, or ``GRACE`` seconds after ``told`` says why all is to end."""
         end = None if deadline is None else time.monotonic() + deadline
         graceful = False
         with self._changed:

@@ -217,7 +217,7 @@ def _seen(current: Document) -> _Seen:
 
 
 def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -> None:
-    """OthersHold if the Lease has a holder and was renewed in time; whose it is does not matter here."""
+    """OthersHold if the Lease has a holder, whoever that is, and was renewed in time."""
     if not seen.holder or seen.renewed is None:
         return
     if not _is_alive(seen, now):

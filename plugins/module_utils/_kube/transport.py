@@ -79,8 +79,7 @@ def pool(
 
 
 def _telling(connect: t.Callable[[t.Any], None], met: t.Callable[[datetime], None]) -> t.Callable[[t.Any], None]:
-    """``connect`` of a connection, that tells ``met`` afterwards when the server's certificate ends, if that is
-    known."""
+    """``connect`` of a connection, that tells ``met`` afterwards when the server's certificate ends, if known."""
 
     def connected(self: t.Any) -> None:
         """Connects, and tells ``met``."""
@@ -98,8 +97,8 @@ def _direct(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 class _TimedResponse(http.client.HTTPResponse):
-    """A response that has the read timeout as a whole, status line and headers included: otherwise a server that sends
-    a byte now and then, or ``100 Continue`` without end, would hold us for ever."""
+    """A response that has the read timeout as a whole, headers included: otherwise a server that sends a byte now and
+    then, or ``100 Continue`` without end, would hold us for ever."""
 
     def __init__(self, sock: t.Any, *arguments: t.Any, **named: t.Any) -> None:
         super().__init__(t.cast(t.Any, _Until(sock)), *arguments, **named)
@@ -232,7 +231,7 @@ def as_api_error(error: Exception, connection: Connection, answering: bool) -> A
 
 
 def _is_no_http(error: BaseException) -> bool:
-    """Whether something came that is no HTTP: no status line, or headers without end."""
+    """Whether something came that is no HTTP."""
     return isinstance(error, http.client.HTTPException) and not isinstance(
         error, (http.client.RemoteDisconnected, http.client.IncompleteRead)
     )
@@ -258,7 +257,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _tls_error(error: BaseException, connection: Connection) -> ApiError:
-    """The error for a failed TLS handshake: ``certificate``, ``credentials-expired`` or ``unauthorized`` where the
+    """The error for a failed TLS handshake: ``certificate``; ``credentials-expired`` or ``unauthorized`` where the
     server refused ours, ``bad-answer`` where it speaks no TLS."""
     where, server = connection.where, connection.server
     if isinstance(error, ssl.SSLCertVerificationError):

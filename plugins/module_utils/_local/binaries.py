@@ -123,10 +123,9 @@ def provide(
     """The folder with the binaries of a recipe; got into the cache first where needed (and ``build`` allows).
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
-    Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
-    is used where neither can be. Without ``build``, and with ``check``, which writes nothing, it may be a folder that
-    is not there yet. FleetError as of ``get_binaries``, but for its names and version; others as of ``places_of``,
-    ``_go``, ``_got``.
+    Release files, unless ``FLEET_RELEASES`` is ``off``, come before a build; one by another Go is used where neither
+    can be. Without ``build``, and with ``check``, which writes nothing, it may be a folder that is not there yet.
+    FleetError as of ``get_binaries``, but for its names and version; others as of ``places_of``, ``_go``, ``_got``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     places = places_of(one, root)

@@ -93,7 +93,7 @@ def sign(
 ) -> tuple[Path, Path]:
     """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there, over those of before; the paths,
     certificate first. Instants are aware; it begins five minutes before ``now``, or a day before an end that is
-    earlier, and by default ends ten years later. FleetError ``state-unreadable`` for a CA that is damaged,
+    earlier, and by default ends ten years later. FleetError ``state-unreadable`` for a damaged CA,
     ``unwritable-folder``, ``missing-library``."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED

@@ -136,8 +136,8 @@ def upgraded(
     cache: Path | None = None,
     timeout: float = TIMEOUT,
 ) -> LocalOutcome:
-    """Put a newer Kubernetes (``version`` as in ``ClusterSpec``) on the same data; profile, nodes, users, ports and all
-    else stay. Finish what was cut off, and start what does not run.
+    """Put a newer Kubernetes (``version`` as in ``ClusterSpec``) on the same data; all else stays, as nodes and users.
+    Finish what was cut off, and start what does not run.
 
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
     ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that was never

@@ -86,7 +86,7 @@ def decide(
 
 
 def _words(name: str, want: Component | None, have: Component | None, died: bool) -> str:
-    """The step from ``have`` (None: it does not run) to ``want`` (None: it shall not), which differ, in words."""
+    """The step from ``have`` (None: it does not run) to ``want`` (None: it shall not), which differ."""
     if want is None:
         return f"stop {name}"
     if have is None:
@@ -138,10 +138,8 @@ def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
 
 def halt(folder: Path, state: State, names: t.Collection[str], grace: float = 15.0) -> State:
     """Stop components, users before servers, and record the state without them; names that do not run are passed over.
-    Others may take their ports from then on. ``grace`` seconds are for each group of them, before SIGKILL.
-
-    FleetError ``cannot-stop`` (the recorded state lacks what was stopped before that), ``unwritable-folder``.
-    """
+    Others may take their ports from then on. ``grace`` seconds are for each group of them, before SIGKILL. FleetError
+    ``cannot-stop`` (the recorded state lacks what was stopped before that), ``unwritable-folder``."""
     for group in _STOP_GROUPS:
         there = [name for name in group if name in names and name in state.processes]
         stop([state.processes[name].id for name in there], grace)
@@ -158,9 +156,9 @@ def begin(
     binaries: t.Mapping[str, Binary],
     end: float,
 ) -> State:
-    """Start the components ``names``, servers before users, each noted at once (after an error those that were started
-    run on, and are on record); the new state, when all that ``wanted`` names take connections, the API server is ready,
-    and the controller manager has made a first account; by ``end`` (monotonic).
+    """Start the components ``names``, servers before users, each recorded at once (after an error those that were
+    started run on); the new state, when all that ``wanted`` names take connections, the API server is ready, and the
+    controller manager has made a first account; by ``end`` (monotonic).
 
     ``names`` are among ``wanted``, and have their ``binaries``; the kubeconfigs are written before. FleetError
     ``cannot-start``, ``unwritable-folder``, and errors of ``client``, ``wait``, ``_not_ready``, and for Karpenter of

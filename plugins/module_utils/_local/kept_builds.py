@@ -119,9 +119,9 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
 
 
 def _file_fault(path: Path, wanted: str, check: bool) -> str:
-    """Why the file is not the one with that SHA-256 (in hexadecimal), or others can write to it, in words; empty if
-    nothing is wrong. One that others may write to is made 0755 before; with ``check`` one of this user's is taken as if
-    it were. OSError if it fails, or the file cannot be read."""
+    """Why the file is not the one with that SHA-256, or others can write to it, in words; empty if nothing is wrong.
+    One that others may write to is made 0755 before; with ``check`` one of this user's is taken as if it were. OSError
+    if that fails, or the file cannot be read."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path.name} is no file"
     found = path.lstat()

@@ -20,10 +20,9 @@ from .private import write_private
 
 
 def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: CertificateIdentity = ADMIN) -> bool:
-    """Write (mode as of ``write_private``) if that changes the content, and tell whether it did; a file that has it
-    keeps its mode. ``context`` is the name of the cluster and of its one context, the current one. Keys are embedded:
-    the file can be moved. FleetError ``state-unreadable`` for keys in ``pki`` that cannot be read,
-    ``unwritable-folder``."""
+    """Write (mode as of ``write_private``) if that changes the content, and tell whether it did. ``context`` is the
+    name of the cluster and of its one context, the current one. Keys are embedded: the file can be moved. FleetError
+    ``state-unreadable`` for keys in ``pki`` that cannot be read, ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
 
 
@@ -50,8 +49,7 @@ def merge_kubeconfigs(root: Path) -> None:
 
 def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:
     """Write one admin context per cluster, named for it, none of them current, if that changes anything, and tell
-    whether it did; each of ``clusters`` is (name, server, folder of its keys). FleetError as of
-    ``write_kubeconfig``."""
+    whether it did; ``clusters`` are (name, server, folder of its keys). FleetError as of ``write_kubeconfig``."""
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 

@@ -76,11 +76,8 @@ def is_running(process: ProcessId) -> bool:
 
 def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
     """End those that run, all at once: SIGTERM, and SIGKILL for those still there after ``grace`` seconds; none is left
-    then.
-
-    FleetError ``cannot-stop`` if one is still there 10 seconds after SIGKILL; also, at once, for the first that belongs
-    to another user: those behind it get no signal.
-    """
+    then. FleetError ``cannot-stop`` if one is still there 10 seconds after SIGKILL; also, at once, for the first that
+    belongs to another user: those behind it get no signal."""
     left = [one for one in processes if _signal(one, signal.SIGTERM)]
     left = _left_after(left, grace)
     for one in left:
@@ -208,8 +205,7 @@ def _left_after(processes: list[ProcessId], seconds: float) -> list[ProcessId]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Fields of ``/proc/<pid>/stat`` from the third (state) on; the second may hold blanks and parentheses. None if it
-    cannot be read."""
+    """Fields of ``/proc/<pid>/stat`` from the third (state) on. None if it cannot be read."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:

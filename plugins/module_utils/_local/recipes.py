@@ -191,8 +191,8 @@ def matches(wanted: str, version: str) -> bool:
 
 def cache_key(one: Recipe, go: t.Mapping[str, str], files: Path = FILES) -> str:
     """16 hex digits of SHA-256 over everything that determines the binaries: ``go`` is what ``go env`` tells of the
-    compiler and its target (GOVERSION, GOOS, GOARCH ...), empty for a key without them; ``files`` has a folder for each
-    family. OSError if files of the recipe cannot be read."""
+    compiler and its target (GOVERSION, GOOS ...), empty for a key without them; ``files`` has a folder for each family.
+    OSError if files of the recipe cannot be read."""
     inputs = {
         "module": [one.module, one.version],
         "programs": dict(one.programs),

@@ -79,9 +79,9 @@ def intend(folder: Path, before: str, after: str) -> Intent | None:
 
 
 def log_upgrade(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
-    """Appends the line (JSON: ``at, operation, member, from, to, id``) to the log, unless there is one with the
-    intent's id; ``at`` is aware, ``operation`` that which brings the upgrade to its end. The line is on the disk then.
-    FleetError ``busy`` after a minute, ``unwritable-folder``."""
+    """Appends the line (JSON: ``at, operation, member, from, to, id``) to the log, and to the disk, unless there is one
+    with the intent's id; ``at`` is aware, ``operation`` that which brings the upgrade to its end. FleetError ``busy``
+    after a minute, ``unwritable-folder``."""
     line = {
         "at": write_time(at, SECONDS),
         "operation": operation,

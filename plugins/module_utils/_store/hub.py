@@ -76,7 +76,7 @@ class HubRecords:
         self._sightings: dict[str, kube_lease.Sighting] = {}
 
     def get(self, kind: str, name: str) -> Record | None:
-        """As ``Records.get``; None too for a name that no record can have. FleetError ``crds-missing``."""
+        """As ``Records.get``. FleetError ``crds-missing``."""
         path = _path(kind, name)
         if not path:
             return None
@@ -108,8 +108,8 @@ class HubRecords:
             raise
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.create``, in two writes if it has a status: where the second fails, the record is there without
-        it. FleetError ``no-such-namespace``, ``crds-missing`` besides, and of the second write any ApiError."""
+        """As ``Records.create``, in two writes if it has a status. FleetError ``no-such-namespace``, ``crds-missing``
+        besides, and of the second write any ApiError."""
         fresh = object_rules.proposed(record)
         self._fence(lease)
         namespace = str(fresh["metadata"].get("namespace") or "")
@@ -271,7 +271,7 @@ class HubRecords:
         self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:
-        """The record as kept once the status of ``fresh`` is written to ``answer``, its rest as kept. FleetError."""
+        """The record as kept once the status of ``fresh`` is written to ``answer``. FleetError."""
         path = _path(fresh["kind"], record_name(fresh), "status")
         body = _without_status(answer)
         if "status" in fresh:

@@ -32,9 +32,9 @@ _ELIDED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def proposed(record: Record) -> Record:
-    """A copy of a record to be created, as far as its writer decides: without what the store sets, under the API
-    version that is stored. FleetError ``invalid`` for a name or value that cannot be kept and as of ``form_fault``,
-    ``unknown-kind``; TypeError as of ``json_text``."""
+    """A copy of a record to be created, without what the store sets, under the API version that is stored. FleetError
+    ``invalid`` for a name or value that cannot be kept and as of ``form_fault``, ``unknown-kind``; TypeError as of
+    ``json_text``."""
     fresh = _copy(record)
     if namespace_and_name(fresh["kind"], record_name(fresh)) is None:
         raise FleetError(
@@ -155,8 +155,8 @@ def _copy(record: Record) -> Record:
 
 
 def _given(record: Record) -> dict[str, t.Any]:
-    """Metadata that the writer decides; empty labels, annotations, finalizers and owners are left out, as the API
-    server does."""
+    """Metadata that the writer decides; as by the API server, empty labels, annotations, finalizers and owners are left
+    out."""
     return {k: v for k, v in record["metadata"].items() if k not in SET_BY_SERVERS and (v or k not in _ELIDED)}
 
 

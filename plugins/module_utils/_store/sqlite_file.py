@@ -6,8 +6,8 @@ go wrong with it, in our words (``records-busy``, ``records-disk-full``, ``recor
 ``records-not-ours``).
 
 A rollback journal, not a write-ahead log: it works on network file systems, notices that the file was moved away under
-it, and a disk that is full or a process that is killed leaves the last committed state. The journal stays beside the
-file, emptied.
+it, and a disk that is full or a process that is killed leaves the last committed state. Emptied, the journal stays
+beside the file.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RecordsFile:
     def reading(self) -> t.Iterator[sqlite3.Connection | None]:
         """A transaction with one consistent view of the file; None if there is none yet, or it is empty. Waits for
         others as ``writing`` does. FleetError with the codes of ``SqliteRecords``, and ``invalid`` for a name that is
-        no Unicode, in place of what SQLite and the disk raise."""
+        no Unicode."""
         with self._lock, self._our_errors():
             connection = self._present()
             if connection is None:
@@ -139,8 +139,8 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def _our_errors(self) -> t.Iterator[None]:
-        """Raises FleetError in place of errors of SQLite, the disk and texts that are no Unicode; a ProgrammingError,
-        and all else, stays what it is."""
+        """Raises FleetError in place of errors of SQLite, the disk and texts that are no Unicode; all else stays what
+        it is."""
         try:
             yield
         except sqlite3.ProgrammingError:
@@ -182,8 +182,8 @@ def _step_up(connection: sqlite3.Connection, schema: int) -> None:
 
 
 def _make(path: Path) -> None:
-    """Makes an empty file for this user only, and its folder; one that is there stays. A folder called
-    ``.gitops-fleet`` keeps itself out of Git. OSError."""
+    """Makes an empty file for this user only, and its folder, if missing. A folder called ``.gitops-fleet`` keeps
+    itself out of Git. OSError."""
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -244,8 +244,8 @@ def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _tables(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Type, name and SQL (its white space made one) of all that is in the schema, by type and name; without what SQLite
-    makes by itself."""
+    """Type, name and SQL (its white space made one) of all that is in the schema, but for what SQLite makes by
+    itself."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
     own = (row for row in rows if not str(row[1]).startswith("sqlite_"))  # its own statistics, after ANALYZE
     return [(kind, name, " ".join(str(sql).split())) for kind, name, sql in own]

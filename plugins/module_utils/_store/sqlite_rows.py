@@ -31,10 +31,8 @@ def damaged(what: str, where: str) -> FleetError:
 
 def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     """The record of a row, as far as a store looks at it: its kind and name, its form as of ``form_fault``, and what a
-    store has set. ``where`` is the path of the file, for messages.
-
-    FleetError ``records-damaged``, with the kind and name of the row and without what is in it; ``unknown-kind``.
-    """
+    store has set. ``where`` is the path of the file. FleetError ``records-damaged``, without what is in the row;
+    ``unknown-kind``."""
     try:
         record = strict_json(document) if isinstance(document, str) else None
         wrong = _fault(kind, name, record)
@@ -91,8 +89,8 @@ def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetErro
 
 
 def _fault(kind: str, name: t.Any, record: t.Any) -> str:
-    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is.
-    FleetError ``unknown-kind``."""
+    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is. FleetError
+    ``unknown-kind``."""
     if not isinstance(record, dict):
         return "it is no object"
     if (record.get("kind"), record.get("apiVersion")) != (kind, stored_resource(kind).api_version):
@@ -113,8 +111,7 @@ def _store_fault(metadata: t.Mapping[str, t.Any]) -> str:
 
 
 def _fields_fault(kind: str, record: Record) -> str:
-    """What of the record's fields, ``form_fault`` aside, no reader can rely on; empty if nothing is, and for a kind
-    that each reader judges by itself."""
+    """What of the record's fields, ``form_fault`` aside, no reader can rely on; empty if nothing is."""
     if kind in JUDGED_BY_READERS:
         return ""
     try:
@@ -137,7 +134,7 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
     """The lease of a row: name, holder, epoch, instants at which it was taken and renewed, as text, seconds. FleetError
     ``records-damaged`` if one of these has another form, or the epoch has more than 18 digits. ``where`` is the path of
-    the file, for messages."""
+    the file."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
         lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)

@@ -106,8 +106,7 @@ def proxy_authorization(proxy: str) -> str:
 
 
 def _is_host(name: str) -> bool:
-    """Whether that can be the name of a host, or its address: TLS and DNS raise errors of their own for anything
-    else."""
+    """Whether that can be the name of a host, or its address: TLS and DNS raise errors of their own for others."""
     try:
         whole = b"\0" not in name.encode("idna") and bool(name)
         return whole and ("%" not in name or ":" in name)  # but as the zone of an IPv6 address
@@ -206,8 +205,8 @@ def foreign_problem(url: str, schemes: t.Container[str]) -> str:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is, in any of the forms that the system's resolver takes (``0xa9fea9fe``), IPv4 in IPv6
-    as IPv4; None for a name."""
+    """The address that a host is, in any form that the system's resolver takes (``0xa9fea9fe``), IPv4 in IPv6 as IPv4;
+    None for a name."""
     host = host.partition("%")[0].rstrip(".")
     try:
         found = ipaddress.ip_address(host)

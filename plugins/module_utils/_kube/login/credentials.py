@@ -5,8 +5,7 @@
 pod, to a Connection: login, impersonation (``as``), what a Secret must not name, notes on what is not checked; the
 names of contexts; which proxy leads to a server (``NO_PROXY``).
 
-Certificates, tokens and passwords are read here. Users with a plugin or an auth provider are handed to
-``external_credentials``, which needs the ``kubernetes`` package for the latter.
+Users with a plugin or an auth provider are handed to ``external_credentials``.
 """
 
 from __future__ import annotations
@@ -152,8 +151,7 @@ class _EntryReader:
         return self.entry.base / with_home(value, os.environ)
 
     def content(self, name: str, most: int) -> bytes:
-        """What the file holds that is named there; empty without one, or if it cannot be read or has more than ``most``
-        bytes, which is noted."""
+        """What the file holds that is named there; empty without one, or if it cannot be read, which is noted."""
         path = self.file(name)
         try:
             return read_file(path, most) if path else b""
@@ -163,7 +161,7 @@ class _EntryReader:
 
     def pem(self, name: str) -> bytes:
         """``<name>-data`` (base64) or, as in kubectl only without it, the content of the file ``<name>``; empty without
-        either, and for what is no base64 or cannot be read, which is noted."""
+        either, and for what cannot be read, which is noted."""
         data = self.text(f"{name}-data")
         if data:
             try:

@@ -4,9 +4,8 @@
 """Credentials that another program gives, kept in memory until they end (``credentials-plugin``): exec plugins, and
 auth providers by way of the ``kubernetes`` package.
 
-The package is slow to import, so it is imported when the first such user is met. Its process-wide default configuration
-is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it may hold a
-token.
+The package is slow to import, so that waits until the first such user is met. Its process-wide default configuration is
+never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it may hold a token.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def _slot(key: str) -> _Slot:
 
 def _kept(credential: Credential) -> tuple[Credential, datetime]:
     """The credential that was made now, and when to ask again: a minute before it expires, or when half of what is left
-    of it is over, if that is later. Plugins have caches of their own, and give the same one in its last minute too."""
+    of it is over, if that is later: plugins have caches, and give the same one in its last minute too."""
     made, ends = datetime.now(UTC), credential.expires or _NEVER
     return credential, ends if ends <= made else max(ends - _EARLY, made + (ends - made) / 2)
 
@@ -78,9 +77,9 @@ def _good(slot: _Slot, refused: Credential | None) -> Credential | None:
 
 
 def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
-    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A FleetError of
-    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``; what was refused, and
-    made again, is given within that time, too."""
+    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. For
+    ``FAILED_SECONDS`` a FleetError of ``make`` is that of all who ask, for their own ``place``, and what was refused
+    and made again is given."""
     slot = _slot(key)
     if (held := _good(slot, refused)) is not None:
         return held
@@ -118,13 +117,13 @@ class ExecPlugin:
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
         """``config`` is the user's ``exec``, which names its ``command`` and ``apiVersion``; ``args`` and ``env``, if
         any, have their form; ``cluster`` is the cluster's entry, which the plugin is told only if it wants to be;
-        ``folder`` is that of the kubeconfig, ``place`` is for messages. Nothing is run yet."""
+        ``folder`` is that of the kubeconfig, ``place`` is for messages. Nothing is run."""
         told = cluster if config.get("provideClusterInfo") else {}
         return cls(json.dumps(_used_section(config, folder)), json.dumps(as_json(told)), folder, place)
 
     @property
     def command(self) -> str:
-        """The program, for messages too: a name, or its path, from the folder of the kubeconfig if it is relative."""
+        """The program: a name, or its path, from the folder of the kubeconfig if it is relative."""
         return str(json.loads(self.config)["command"])
 
     def get(self) -> Credential:
@@ -145,8 +144,8 @@ class ExecPlugin:
         return f"{self.config}\n{self.cluster}\n{self.folder}"
 
     def _run(self) -> Credential:
-        """Runs the plugin; the credential that it printed, good until the instant that it, its certificate or its token
-        tells. FleetError as of ``get``."""
+        """Runs the plugin; the credential that it printed, with the end that it, its certificate or its token tells.
+        FleetError as of ``get``."""
         status = self._status()
         token, cert = status.get("token"), status.get("clientCertificateData")
         if not isinstance(token or "", str) or not isinstance(cert or "", str) or not (token or cert):
@@ -184,7 +183,7 @@ class ExecPlugin:
         return t.cast("t.Mapping[str, t.Any]", answer["status"])
 
     def failed(self, what: str) -> FleetError:
-        """The error that says ``what`` the plugin did wrong; it is not raised here."""
+        """The FleetError ``credentials-plugin``, given back, that says ``what`` the plugin did wrong."""
         return FleetError(
             "credentials-plugin",
             f"the credential plugin {self.command} {what}",
@@ -194,16 +193,16 @@ class ExecPlugin:
 
 
 def _used_section(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
-    """What of the section counts, with its command. As in kubectl, a command with a slash in it is relative to the
-    kubeconfig, any other is looked up in PATH."""
+    """What of the section counts. As in kubectl, a command with a slash in it is relative to the kubeconfig, any other
+    is looked up in PATH."""
     command = str(config["command"])
     used = {name: as_json(config[name]) for name in _USED if config.get(name)}
     return {**used, "command": str(folder / command) if "/" in command else command}
 
 
 def _exec_info(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
-    """KUBERNETES_EXEC_INFO, as JSON, with the cluster unless that is empty. The cluster's extension for plugins is what
-    they know as ``config``."""
+    """KUBERNETES_EXEC_INFO, as JSON, with the cluster unless that is empty; plugins know its extension for them as
+    ``config``."""
     spec: dict[str, t.Any] = {"interactive": False}
     if cluster:
         rows = cluster.get("extensions")
@@ -305,8 +304,8 @@ def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:
 
 
 def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The provider itself, changed: without an authority of its own, or with an empty one, the package would speak to
-    the issuer unverified, so the system's are named in it then, or those that come with the package."""
+    """The provider itself, changed: without an authority of its own the package would speak to the issuer unverified,
+    so the system's are named in it then, or those that come with the package."""
     config = provider.get("config")
     if isinstance(config, dict) and not any(config.get(each) for each in _AUTHORITIES):
         import ssl

@@ -191,8 +191,7 @@ def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...
 
 
 def _token_in(url: str) -> tuple[str, ...]:
-    """The user of a URL without a password, as it is and percent-decoded, if it is as long as tokens are; nothing for
-    what is no URL."""
+    """The user of a URL without a password, as it is and percent-decoded, if it is as long as tokens are."""
     try:
         parts = urlsplit(url)
         user = "" if parts.password else parts.username or ""
@@ -211,8 +210,8 @@ def private_to(connection: Connection, credential: Credential) -> tuple[str, ...
 
 
 def _authorization(header: str) -> tuple[str, ...]:
-    """What is secret in an Authorization header, which may be empty: all behind the scheme; of Basic also user and
-    password together, and the password."""
+    """What is secret in an Authorization header: all behind the scheme; of Basic also user and password together, and
+    the password."""
     scheme, _space, value = header.partition(" ")
     if scheme != "Basic":
         return (value,)

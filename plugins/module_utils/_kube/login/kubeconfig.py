@@ -67,8 +67,7 @@ class Kubeconfig:
 
 def local_path(text: str, environ: t.Mapping[str, str]) -> str:
     """The path with its ``~`` expanded, and the variables that say where things are (``HOME``, ``GITHUB_WORKSPACE`` and
-    the like), if they are set. All others stay as they are written: who may write paths does not read the runner's
-    secrets out of them."""
+    the like), if they are set. All others stay: who may write paths does not read the runner's secrets out of them."""
 
     def value(found: re.Match[str]) -> str:
         """What the variable stands for, or as it is written."""
@@ -133,8 +132,8 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The one document, None for an empty text; FleetError ``kubeconfig-invalid``, also for several documents, with the
-    line, if PyYAML tells it, and nothing of the text, or ``missing-library``. What aliases stand for is in it again and
+    """The one document, None for an empty text. FleetError ``kubeconfig-invalid``, also for several documents, with the
+    line, if PyYAML tells it, and nothing of the text; ``missing-library``. What aliases stand for is in it again and
     again, within ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
@@ -207,7 +206,7 @@ def _flatten_mapping(self: t.Any, node: t.Any) -> None:
 
 def _unfolded(value: t.Any, known: dict[int, int]) -> int:
     """Characters of the value when each alias is written out; beyond all limits for one that is within itself.
-    ``known`` has what was counted, by ``id``, and is added to. RecursionError for what is too deep."""
+    ``known`` has what was counted, by ``id``. RecursionError for what is too deep."""
     if isinstance(value, (str, bytes)):
         return len(value) + 1
     if not isinstance(value, (dict, list, tuple, set)):
@@ -220,7 +219,7 @@ def _unfolded(value: t.Any, known: dict[int, int]) -> int:
 
 
 def _file(path: str) -> Kubeconfig:
-    """The kubeconfig in the file, parsed again only when the file has changed. FleetError ``kubeconfig-missing`` if it
+    """The kubeconfig in the file, parsed again only when that has changed. FleetError ``kubeconfig-missing`` if it
     cannot be read, and as of ``parse_yaml`` and ``kubeconfig_from_document``."""
     try:
         state = os.stat(path)
@@ -237,7 +236,7 @@ _PARSING = threading.Lock()
 
 @functools.lru_cache(maxsize=64)
 def _parsed(path: str, _mtime_ns: int, _size: int, _inode: int) -> Kubeconfig:
-    """The kubeconfig in the file, kept as long as the file has this time, size and inode. OSError of ``read_file``,
+    """The kubeconfig in the file, kept as long as it has this time, size and inode. OSError of ``read_file``,
     FleetError as of ``_file``."""
     document = parse_yaml(read_file(path, MAX_BYTES), path)
     return kubeconfig_from_document(document, path, Path(path).absolute().parent)
@@ -268,7 +267,7 @@ def _merged(where: str, parts: t.Sequence[Kubeconfig]) -> Kubeconfig:
 def _table(
     document: t.Mapping[str, t.Any], name: str, where: str, base: Path, problems: list[Problem]
 ) -> dict[str, Entry]:
-    """The entries of one list (``clusters``, ``users``, ``contexts``) by name; what is wrong is left out and added to
+    """The entries of one list (``clusters``, ``users``, ``contexts``) by name; what is wrong is added to
     ``problems``."""
     rows, inner = document.get(name) or [], _LISTS[name]
     if not isinstance(rows, list):

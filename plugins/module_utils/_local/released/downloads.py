@@ -85,10 +85,10 @@ def _is_mirror(setting: str) -> bool:
 
 
 def fetch_text(place: str, of: Server) -> str:
-    """Fetches the small text at ``place`` (host and path) from the server ``of``, of a longer one the first 2 MB,
-    within ``CONNECT`` seconds; bytes that are no UTF-8 are replaced. FleetError ``release-missing`` for status 404 and
-    410, ``release-refused`` for other ones, ``release-unreachable`` for whatever else comes of the server or the way
-    there. RuntimeError where no thread can start."""
+    """The small text at ``place`` (host and path) from the server ``of``, of a longer one the first 2 MB, within
+    ``CONNECT`` seconds; bytes that are no UTF-8 are replaced. FleetError ``release-missing`` for status 404 and 410,
+    ``release-refused`` for other ones, ``release-unreachable`` for whatever else comes of the server or the way there.
+    RuntimeError where no thread can start."""
 
     def read() -> str:
         """The first 2 MB of the text."""
@@ -99,7 +99,7 @@ def fetch_text(place: str, of: Server) -> str:
 
 
 def ask_size(place: str, of: Server) -> int:
-    """Asks the server how many bytes a file has, 0 if it does not tell; errors as of ``fetch_text``."""
+    """How many bytes a file has, as the server tells, 0 if it does not; errors as of ``fetch_text``."""
 
     def ask() -> int:
         """What the server tells (HEAD), or 0; ValueError if that is no number."""
@@ -175,7 +175,7 @@ class _Progress:
         self._first = done
 
     def at(self, done: int, whole: int) -> None:
-        """Says how far it is, if ``PAUSE`` seconds have gone by since the last time; bytes as of ``begin``."""
+        """Says how far it is, if ``PAUSE`` seconds have gone by since the last time."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -190,7 +190,7 @@ class _Progress:
 def _go_on(address: str, part: Path, progress: _Progress) -> None:
     """One request for what ``part`` lacks, written behind what it has, or from its start where the server sends all of
     it. _CutOff if the answer ends early or begins elsewhere; FleetError ``release-damaged`` beyond 2 GB (``part`` is
-    removed), ``unwritable-folder``; the errors of ``_open`` and of reading."""
+    removed), ``unwritable-folder``; errors as of ``_open`` and of reading."""
     begun = _size(part)
     with _open(address, SILENCE, {"Range": f"bytes={begun}-"} if begun else {}) as answer:
         if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
@@ -217,8 +217,8 @@ def _go_on(address: str, part: Path, progress: _Progress) -> None:
 
 @contextlib.contextmanager
 def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
-    """A function that writes to ``part`` from byte ``begun`` on; from 0 in the place of all that is there. Its errors,
-    also for a link, are none of the server's: FleetError ``unwritable-folder``."""
+    """A function that writes to ``part`` from byte ``begun`` on; from 0 in the place of all that is there. Its errors
+    are none of the server's: FleetError ``unwritable-folder``."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if begun else os.O_TRUNC)
 
     def refused(error: OSError) -> FleetError:
@@ -226,8 +226,7 @@ def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
         return FleetError("unwritable-folder", f"{part} cannot be written: {error.strerror}")
 
     def write(chunk: bytes) -> None:
-        """Writes the bytes at once, and all of them: of the last ones a full disk takes a part, and says nothing.
-        FleetError ``unwritable-folder``."""
+        """Writes all of the bytes, and at once. FleetError ``unwritable-folder``."""
         left = memoryview(chunk)
         try:
             while left:
@@ -305,8 +304,8 @@ def _soon(call: t.Callable[[], T], host: str) -> T:
 
 
 def _refusal(error: urllib.error.HTTPError, host: str) -> FleetError:
-    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-refused``, which
-    says nothing of other servers. Closes the answer."""
+    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-refused``. Closes
+    the answer."""
     with contextlib.suppress(OSError):
         error.close()
     gone = error.code in (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE)

@@ -4,8 +4,8 @@
 """Which files the publishers of Kubernetes, etcd and kwok offer ready for this machine, at which addresses, and how
 each is checked: the SHA-256 that a publisher tells, the sum of a Go module (``go.sum``).
 
-Kubernetes and etcd publish a SHA-256 beside every file. kwok publishes none: GitHub tells the digest of each file of a
-release. The Stage files that kwok needs are in its Go module alone, whose sum our own ``go.sum`` pins.
+Kubernetes and etcd publish a SHA-256 beside every file; for kwok GitHub tells the digest of each file of a release. The
+Stage files that kwok needs are in its Go module alone, whose sum our own ``go.sum`` pins.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ _UNREADABLE = (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile)
 
 @dataclass(frozen=True)
 class ReleaseFile:
-    """``place`` is its address without the scheme, ``sums`` that of the text which tells its SHA-256.
-
-    ``binaries`` maps what it holds to the path inside an archive; the path is empty where the file is the program. A Go
-    module (``is_module``) has no ``sums``.
-    """
+    """``place`` is its address without the scheme, ``sums`` that of the text which tells its SHA-256, which a Go module
+    (``is_module``) has not. ``binaries`` maps what it holds to the path inside an archive, empty where the file is the
+    program."""
 
     place: str
     sums: str = ""
@@ -88,8 +86,8 @@ def told_sum(file: ReleaseFile, text: str) -> str:
 
 
 def _github_digest(name: str, text: str) -> str:
-    """What GitHub tells of a release as the digest of the file of that name, without ``sha256:``; empty if the file is
-    not told of, ``None`` as a text if it has no digest."""
+    """What GitHub tells of a release as the digest of the file of that name, without ``sha256:``; no digest where it
+    does not."""
     try:
         told = {each["name"]: str(each.get("digest")) for each in json.loads(text)["assets"]}
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
@@ -100,8 +98,8 @@ def _github_digest(name: str, text: str) -> str:
 def module_sum(archive: Path) -> str:
     """``h1:...`` of a module's archive, as ``go.sum`` has it: of the SHA-256 of every file in it, by name.
 
-    FleetError ``release-damaged`` if it is no archive, has a wrong checksum, or cannot be read, unpacked or decrypted;
-    for a name with a line break too, as Go has it: it would pass for the lines of several files.
+    FleetError ``release-damaged`` if it cannot be read as an archive; for a name with a line break too, as Go has it:
+    it would pass for the lines of several files.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
