@@ -120,9 +120,9 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def made_folder(root: Path, name: str) -> Path:
-    """The folder of a cluster (mode 0700), made if missing. FleetError ``bad-name``, ``unwritable-folder``, and
-    ``unsafe-folder`` if by owner and mode others than this user and root can put something into it: keys, the ids of
-    processes to be ended."""
+    """The folder of a cluster, made with mode 0700 if it is missing. FleetError ``bad-name``, ``unwritable-folder``,
+    and ``unsafe-folder`` if by owner and mode others than this user and root can put something into it: keys, the ids
+    of processes to be ended."""
     folder = make_folder(cluster_dir(root, name), 0o700)
     with unwritable_as_error(folder):
         _refuse_unsafe(folder)
@@ -258,7 +258,7 @@ def make(root: Path, name: str, within: PortRange) -> State:
 
 def record_other_ports(root: Path, state: State, within: PortRange) -> State:
     """The state with another free slot of ``within`` in the place of all its ports, recorded, for a cluster that never
-    ran, of which somebody else took a port meanwhile. Errors as of ``make``."""
+    was complete, of which somebody else took a port meanwhile. Errors as of ``make``."""
     with root_lock(root):
         slot = free_slot(within, _held_ports(root, state.name))
         return save(cluster_dir(root, state.name), replace(state, ports=slot))

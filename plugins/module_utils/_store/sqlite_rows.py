@@ -133,7 +133,7 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
     """The lease of a row: name, holder, epoch, instants at which it was taken and renewed, as text, seconds. FleetError
-    ``records-damaged`` if one of these has another form, or the epoch has more than 18 digits. ``where`` is the path of
+    ``records-damaged`` if one of these cannot be used, or the epoch has more than 18 digits. ``where`` is the path of
     the file."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:

@@ -55,7 +55,7 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 def install_release(offered: ReleaseOffer, say: Say) -> bool:
     """Downloads, checks and unpacks the files into the folder of ``offered``, in the place of one that is there;
     whether it is whole there then. Any FleetError ``release-...`` gives False: nothing there is changed, ``say`` gets a
-    line that says why, and the next call goes on with what was downloaded and is not damaged. So does a server that was
+    line that says why, and a later call goes on with what was downloaded and is not damaged. So does a server that was
     out of reach less than ``REST`` seconds ago, without a line. ``say`` hears of progress, too. The caller holds the
     lock of the recipe. FleetError ``unwritable-folder``, OSError and RuntimeError, as of ``download`` and
     ``fetch_text``, come through."""
