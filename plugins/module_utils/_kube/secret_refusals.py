@@ -61,9 +61,9 @@ def refusal_message(status: int, document: t.Mapping[str, t.Any], request: str, 
 
 
 def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ...]:
-    """Paths in the body that the server names, the deepest where one begins another; ten at the most. Lists are not
-    looked through. From the first key on that no Secret can have, where a value may have slipped in, a path is
-    ``[...]``."""
+    """Paths in the body that the server names, the deepest where one begins another; ten at the most. Looked for in
+    maps within maps, eight levels deep, among 2,000 keys. From the first key on that no Secret can have, where a value
+    may have slipped in, a path is ``[...]``."""
     words = f"{document.get('message') or ''}\n{_causes(document)}"
     named = [keys for keys in _paths(_as_stored(body), (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
     deepest = [keys for keys in named if not any(other[: len(keys)] == keys and other != keys for other in named)]

@@ -90,8 +90,8 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     nothing is wrong with it.
 
     Of its binaries only ``names`` are looked at, and all else that came along; ``go`` is None where there is no
-    compiler to compare with. A file looked at that others may write to is made 0755 first; with ``check`` it keeps its
-    mode, and is judged as if. FleetError ``unwritable-folder`` where the folder cannot be looked at.
+    compiler to compare with. One of these files that others may write to is made 0755 first; with ``check`` it keeps
+    its mode, and is judged as it would be then. FleetError ``unwritable-folder`` where the folder cannot be looked at.
     """
     with unwritable_as_error(folder.parent):
         try:

@@ -134,10 +134,10 @@ def memory(process: ProcessId) -> tuple[int, int]:
 
 
 def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
-    """The last ``count`` lines of a log, each cut to 400 characters; where one begins with ``panic: ``, as of a Go
-    program, instead ``count`` lines from the last such line on, which say why before they say where. Of the log the
-    last 16 KiB are read, and nothing before the byte ``since``, unless it is shorter than that by now. Empty if it
-    cannot be read."""
+    """The last ``count`` lines of a log, each cut to 400 characters; where a line that is read begins with ``panic: ``,
+    as of a Go program, instead ``count`` lines from the last such line on, which say why before they say where. Of the
+    log the last 16 KiB are read, and nothing before the byte ``since``, unless it is shorter than that by now. Empty if
+    it cannot be read."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

@@ -20,8 +20,8 @@ Say = t.Callable[[str], None]
 
 
 def noted(note: Path, say: Say) -> Say:
-    """A function that leaves each text in the file ``note``, in the place of the last, and gives it to ``say``: its
-    first 2000 bytes, as far as the file can be written."""
+    """A function that leaves the first 2000 bytes of each text in the file ``note``, in the place of the last, if that
+    can be written, and gives the text to ``say``."""
 
     def both(text: str) -> None:
         """Leaves the line in the note, or not where that fails, and says it."""

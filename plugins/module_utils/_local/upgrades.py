@@ -64,9 +64,9 @@ def _unreadable(folder: Path, why: str) -> FleetError:
 
 
 def intend(folder: Path, before: str, after: str) -> Intent | None:
-    """The intent to go from ``before`` to ``after``, written down in the place of one to another version; one to
-    ``after`` that was cut off earlier is kept and given. Else, if both are the same, None, and nothing is written.
-    FleetError ``unwritable-folder``, and as of ``pending``."""
+    """The intent to go from ``before`` to ``after``. One to ``after`` that was cut off earlier is kept and given; else
+    None if both are the same; else a new one, written down in the place of one to another version. FleetError
+    ``unwritable-folder``, and as of ``pending``."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept

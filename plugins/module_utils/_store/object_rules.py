@@ -52,7 +52,8 @@ def proposed(record: Record) -> Record:
 def form_fault(record: Record) -> str:
     """In words, what of a record to be kept has a form that readers cannot rely on: a spec that is missing or no map
     (not looked at for kinds without one and those in ``JUDGED_BY_READERS``), labels that are no map of texts,
-    finalizers that are no list of texts; empty if nothing has. The record has metadata and is of one of our kinds."""
+    finalizers that are no list of texts, unless these are empty; empty if nothing has. The record has metadata and is
+    of one of our kinds."""
     metadata = record["metadata"]
     labels, ends = metadata.get("labels") or {}, metadata.get("finalizers") or []
     kind = record["kind"]

@@ -31,7 +31,7 @@ def damaged(what: str, where: str) -> FleetError:
 
 def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     """The record of a row, as far as a store looks at it: its kind and name, its form as of ``form_fault``, and what a
-    store has set. ``where`` is the path of the file. FleetError ``records-damaged``, without what is in the row;
+    store has set. ``where`` is the path of the file. FleetError ``records-damaged``, with nothing of the ``document``;
     ``unknown-kind``."""
     try:
         record = strict_json(document) if isinstance(document, str) else None
@@ -73,8 +73,8 @@ class JudgedRows:
         return found
 
     def text_of(self, record: Record) -> str:
-        """The text of a record that is to be kept. FleetError ``invalid`` for one that ``record`` would refuse: nobody
-        could read any of its kind."""
+        """The text of a record that is to be kept. FleetError ``invalid`` for a form that ``record`` would refuse:
+        nobody could read any of its kind."""
         kind, name, text = record["kind"], record_name(record), json_text(record)
         wrong = form_fault(record) or _fields_fault(kind, record)
         if wrong:

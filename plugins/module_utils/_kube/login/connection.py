@@ -83,8 +83,8 @@ class TokenFile:
 
 
 def bearer(token: str, where: str = "") -> str:
-    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for text that is no token
-    (printable ASCII); HTTP libraries would show it in their own error."""
+    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for what is not printable
+    ASCII: HTTP libraries would show it in their own error."""
     if not _is_header(token):
         raise FleetError(
             "credentials-invalid",

@@ -124,7 +124,7 @@ class SecretForm(t.NamedTuple):
         return len(self.text) < _LONG and not self.inner
 
     def places(self, text: str) -> t.Iterator[tuple[int, int]]:
-        """Where it is to be taken out of the text, as (begin, end), by begin; they may overlap."""
+        """Where it is to be taken out of the text, as (begin, end); they may overlap."""
         begin = text.find(self.text)
         while begin >= 0:
             end = begin + len(self.text)
