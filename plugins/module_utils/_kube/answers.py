@@ -64,7 +64,7 @@ class Answer:
     @property
     def document(self) -> dict[str, t.Any] | None:
         """The JSON object in it, decoded anew each time. None if there is none by ``strict_json``, if a lone surrogate
-        stands in it, or if it is nested deeper than ``MAX_DEPTH`` (not looked at where its kind ends in ``List``).
+        stands in it, or if it has more than ``MAX_DEPTH`` levels (not looked at where its kind ends in ``List``).
         TooLarge if it may have more than three million values, by the commas and brackets in it."""
         return _document(self.data)
 

@@ -68,9 +68,9 @@ class ApplyConflict:
 
 class ApiError(FleetError):
     """A request that failed. ``status`` is that of the answer, 0 where there was none or the error is not about it;
-    ``reason`` is that of the server's Status, empty where none may be told; without a ``hint`` it gets that of its
-    code, if any. ``details`` has what is used of those of a Status: ``name``, and ``causes`` with reason, field and
-    message."""
+    ``reason`` is that of the server's Status (``Unauthorized`` for any 401), empty where none may be told; without a
+    ``hint`` it gets that of its code, if any. ``details`` has what is used of those of a Status: ``name``, and
+    ``causes`` with reason, field and message."""
 
     def __init__(
         self,

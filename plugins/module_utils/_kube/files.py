@@ -56,7 +56,7 @@ def read_file(path: Path, most: int) -> bytes:
     """All bytes of a regular file, or of one that a link leads to; ``most`` is how many it may have.
 
     OSError: ``EFBIG`` if it has more, ``EINVAL`` for a pipe, a socket, a device or a name that no file can have,
-    ``EISDIR`` for a folder. It never waits for a writer, and ends for files that never do: below /proc, or growing.
+    ``EISDIR`` for a folder. It never waits for a writer, and ends for files that never do, as below /proc.
     """
     handle = _opened(path, os.O_RDONLY)
     try:

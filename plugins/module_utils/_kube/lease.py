@@ -6,8 +6,8 @@ released; what stands in any Lease, read with care.
 
 ``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock.
 Every write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API
-server's, taken from its Date header: clocks of runners are not compared with one another, unless it tells no Date.
-Whatever stands in a Lease may have been written by somebody else: nothing in it is trusted to have a form.
+server's, by its Date header: clocks of runners are not compared with one another, unless it tells no Date. Anybody may
+have written a Lease: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations

@@ -31,9 +31,8 @@ def in_parallel(
     deadline: float | None = None,
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
-    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own; ``threads``
-    is 1 or more, ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. FleetError ``no-workers`` is
-    raised."""
+    """Result or FleetError by name, as of ``WorkPool.run``, in a pool of its own; ``threads`` is 1 or more,
+    ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. FleetError ``no-workers`` is raised."""
     return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
 
@@ -56,8 +55,8 @@ class WorkPool:
     """At most ``threads`` (1 or more) pieces of work at once, whoever asks for them and for how many clusters.
 
     ``run`` may be called from several threads: work on a cluster of one name is done in the order in which it was asked
-    for, and never two pieces of it at once. ``told`` says why all is to end (an interrupt), and is empty as long as it
-    is not. Threads end when nothing is left to do, and keep no process alive.
+    for, and never two pieces of it at once. ``told`` says why all is to end (an interrupt), and is empty until then.
+    Threads end when nothing is left to do, and keep no process alive.
     """
 
     def __init__(self, threads: int, told: t.Callable[[], str] = str) -> None:

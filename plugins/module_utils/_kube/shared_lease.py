@@ -8,7 +8,7 @@ several workers: taken, renewed, released; expired ones taken over; one held by 
 Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner stand
 in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch (``leaseTransitions``) one
 higher, when it was not renewed for its time to live and 30 s by the API server's clock; clocks of runners are never
-looked at. Whatever stands in a Lease was written by somebody else: nothing in it is trusted to have a form.
+looked at. Anybody may have written a Lease: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations

@@ -73,10 +73,10 @@ def present(
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
     Ports that it lacks come out of ``ports``. ``timeout`` is seconds for all but waiting for another process and
-    getting binaries. ``say`` hears of each step once all are done. With ``check`` nothing is changed, started or built,
-    and the outcome alone says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``,
-    ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``,
-    ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
+    getting binaries. ``say`` hears of each step once all are done. With ``check`` nothing is done, and the outcome says
+    what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``, ``converge.bring_up``,
+    ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``,
+    ``busy``. Their other errors (OSError) come through.
     """
     _require_linux()
     refuse_bad(spec)

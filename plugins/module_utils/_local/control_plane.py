@@ -112,8 +112,8 @@ def api_server_can_be_asked(alive: t.Collection[str]) -> bool:
 
 
 def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
-    """Processes of this cluster that its state does not know, as of ``processes_marked``: whoever started them was
-    killed before noting them, or they are children of others. With None these are all. OSError without /proc."""
+    """Processes of this cluster, as of ``processes_marked``, that its state does not know, all of them for None:
+    whoever started them was killed before noting them, or they are children of others. OSError without /proc."""
     known = {one.id for one in state.processes.values()} if state else set()
     return tuple(one for one in processes_marked(str(folder)) if one not in known)
 

@@ -66,8 +66,8 @@ def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
 def successor(node: Node, version: str, image: str) -> Node:
     """The manifest of the node that comes in the place of a simulated one, given as the server has it, with its uid:
     young, empty, of the same shape and with its labels (but its own hostname), without its taints and cordon; its name
-    follows from the place and the uid. ``version`` is the kubelet's and ``image`` the OS image, as a Node tells them;
-    where empty, those of the old one."""
+    follows from the place and the uid. ``version`` is the kubelet's and ``image`` the OS image; where empty, those of
+    the old one."""
     metadata, status = node["metadata"], node.get("status") or {}
     place, old = _place_of(node), metadata["name"]
     own = hashlib.sha256(str(metadata["uid"]).encode()).hexdigest()[:5]

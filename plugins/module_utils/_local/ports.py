@@ -83,8 +83,8 @@ def is_free(port: int) -> bool:
 
 def holder(port: int) -> str:
     """Who has it, for people: ``process 4711 (nginx)``, the first that is found; ``another process`` where it is
-    another user's, or nobody's any more. By Linux's tables of sockets, of all addresses, where a connection that
-    somebody opened from this port stands as well. OSError without /proc."""
+    another user's, or nobody's any more. By Linux's tables of sockets, of all addresses and of connections from this
+    port too. OSError without /proc."""
     sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _inodes(Path("/proc/net") / table, port)}
     for process in Path("/proc").iterdir():
         with contextlib.suppress(OSError):  # another user's, or ended meanwhile

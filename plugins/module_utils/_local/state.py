@@ -71,8 +71,8 @@ def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
 
 def resolved_root(root: Path | None) -> Path:
     """The given folder of all local clusters, ``~`` replaced, or that of ``default_root``; it need not be there.
-    Absolute and without links, for it stands in arguments and marks of processes: one root has one name. FleetError
-    ``bad-path`` for what no folder can be called, a ``~`` of nobody, and links in a circle."""
+    Absolute and without links, for marks of processes have it: one root has one name. FleetError ``bad-path`` for what
+    no folder can be called, a ``~`` of nobody, and links in a circle."""
     given = root or default_root()
     try:
         found = given.expanduser().resolve()
@@ -280,7 +280,7 @@ def record_missing_ports(root: Path, state: State, users: t.Iterable[str], withi
 
 def refuse_removal(root: Path, name: str) -> None:
     """FleetError ``unwritable-folder`` where the cluster's folder is a link, cannot be looked at, or is another user's,
-    unless this one is root: its processes are not seen, and run on. One that is not there is fine; ``bad-name``."""
+    whose processes are not seen and run on, unless this one is root. One that is not there is fine; ``bad-name``."""
     folder = cluster_dir(root, name)
     with unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         if folder.is_symlink():

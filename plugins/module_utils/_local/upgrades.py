@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The log of upgrades, exactly one line in ``<root>/upgrades.log`` for each by ``cluster.upgraded``, however often it
-was cut off, by an intent (``upgrade.json``) that is written down before and taken back at the end.
+"""The log of upgrades, one line in ``<root>/upgrades.log`` for each by ``cluster.upgraded``, however often it was cut
+off, by an intent (``upgrade.json``) that is written down before and taken back at the end.
 
 The line, which has the id of the intent, is written when the data are about to be touched by the newer API server,
 unless it is there. So it is there whenever the cluster answers with the newer version, but for one that

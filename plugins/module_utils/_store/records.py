@@ -123,8 +123,8 @@ class Records(t.Protocol):
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         """The lease under the next epoch, for ``seconds`` from now on: it was free, expired, or held under the same
-        name ``holder``; whoever had it by that name has lost it. The holder name must be unique to one process, or to
-        it and its restarts.
+        name ``holder``, which must be unique to one process, or to it and its restarts; whoever had it by that name has
+        lost it.
 
         Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire.
         """
@@ -154,9 +154,9 @@ class Records(t.Protocol):
         ``records-damaged``."""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """Keeps ``value``, which must not be empty, under ``name`` unless there is one already, also of several at
-        once; gives the one that is kept. Errors as of ``secret``; a hub also has ``conflict``, where somebody deletes
-        it just then."""
+        """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
+        kept, of several at once too. Errors as of ``secret``; a hub also has ``conflict``, where somebody deletes it
+        just then."""
 
     def close(self) -> None:
         """Lets go of what is open; nothing is to be read or written afterwards. Leases that are held run out. May be

@@ -20,9 +20,9 @@ def files_of(
     path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
 ) -> list[tuple[str, str]] | None:
     """Path (relative to the folder) and text, without a byte order mark, of the manifest files at or below ``path`` in
-    the commit, but for hidden folders, as of ``read_documents``; links are left out, and so are files that are no UTF-8
-    or larger than a manifest may be. Of a ``path`` that is a file, whatever its suffix, or not there any more, its
-    folder counts, and what it was in the commit is read.
+    the commit, but for hidden folders, as of ``read_documents``; links are left out, and files that are no UTF-8 or
+    larger than a manifest may be. Of a ``path`` that is a file, whatever its suffix, or not there any more, its folder
+    counts, and what it was in the commit is read.
 
     None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
     whole name), and where they have more than ``MOST_BYTES``. Nothing is fetched, no filter is run. ValueError if Git's

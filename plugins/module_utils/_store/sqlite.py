@@ -285,7 +285,7 @@ def copy_of(records: Records, now: datetime) -> bytes:
     objects of all ``KINDS``, and leases that have a holder; no journal, and no secrets. Of a copy it is one more of the
     same instant. Kinds are read one after the other, so two may not fit together. FleetError as of ``Records.list`` and
     ``Records.leases``, ``invalid`` for a record that no reader of a file would take; ValueError for a resourceVersion
-    that is no number, which no server over etcd has."""
+    that is no number."""
     origin = records.origin or CopyOrigin(place=records.place, at=now)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection, COPY_ID)

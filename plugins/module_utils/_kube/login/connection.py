@@ -45,7 +45,7 @@ class Credential:
 
 class CredentialSource(t.Protocol):
     """Where credentials come from. Both functions may be called from many threads, and may take as long as a program
-    that is asked for them. Errors do not show what is secret."""
+    that is asked. Errors do not show what is secret."""
 
     def get(self) -> Credential:
         """Credentials believed to be good now, kept ones or new; asked before each request, so mostly kept. They may be
@@ -192,8 +192,7 @@ def foreign_problem(url: str, schemes: t.Container[str]) -> str:
     """Why a URL that came from others must not be connected to, as the rest of a sentence; empty if it may be. A host
     name is not looked up; ``schemes`` are in lower case, and can be iterated. ValueError if it is no URL.
 
-    Most services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local
-    addresses, and speak no TLS.
+    Most services of clouds that give away secrets of a machine (metadata) have link-local addresses, and speak no TLS.
     """
     parts = urlsplit(url)
     address = _address(parts.hostname or "")

@@ -71,12 +71,9 @@ def contexts(path: str | Path) -> tuple[str, ...]:
 
 
 def connection_from_kubeconfig(path: str | Path, context: str = "") -> Connection:
-    """The connection of a context; of ``current-context`` if none is named.
-
-    FleetError ``kubeconfig-missing``, ``context-missing`` (with the contexts there are), ``kubeconfig-invalid`` (all
-    that cannot be read of that context at once, else all that cannot be sent, ``credentials-invalid`` for the token
-    among it), ``missing-library``.
-    """
+    """The connection of a context; of ``current-context`` if none is named. FleetError ``kubeconfig-missing``,
+    ``context-missing`` (with the contexts there are), ``kubeconfig-invalid`` (all that cannot be read of that context
+    at once, else all that cannot be sent, ``credentials-invalid`` for the token among it), ``missing-library``."""
     return _connection(read_kubeconfig(path), context, trusted=True)
 
 

@@ -4,9 +4,8 @@
 """Tokens, passwords and keys that we show to API servers, found again in what these say and taken out (``(hidden)``);
 which secrets a connection or a URL has.
 
-A server, or a proxy before it, may send back what it was given: in a message, a page, a version, a name. Each secret is
-known as it is, in base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go, of JSON
-in JSON too.
+A server, or a proxy before it, may send back what it was given, in whatever it says. Each secret is known as it is, in
+base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go, of JSON in JSON too.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ _INDEXED = 2 * _PIECE - 1
 class KnownSecrets:
     """Secrets that are taken out of texts. Safe for threads; what it holds is not in its repr.
 
-    A fleet has a thousand tokens and more, and every text of every member is searched for all of them. So long forms
-    are looked up by pieces of ``_PIECE`` characters: of a text only the piece at each ``_PIECE``th place is looked at,
-    and wherever a form of ``_INDEXED`` characters or more stands, one of its last ``_PIECE`` pieces is at such a place.
+    Every text of a thousand members is searched for a thousand tokens, so long forms are looked up by pieces of
+    ``_PIECE`` characters: of a text only the piece at each ``_PIECE``th place is looked at, and wherever a form of
+    ``_INDEXED`` characters or more stands, one of its last ``_PIECE`` pieces is at such a place.
     """
 
     def __init__(self) -> None:

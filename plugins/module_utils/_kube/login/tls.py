@@ -18,8 +18,8 @@ from .connection import Connection
 
 class _SharedContext(ssl.SSLContext):
     """A context for connections of many threads: ``set_alpn_protocols`` does nothing, as ``tls_context`` has done it.
-    urllib3 asks for it at every connection, which frees the list that OpenSSL may be copying for another thread: that
-    one's ClientHello carried whatever the memory held by then, and the server refused it (``decode error``)."""
+    urllib3 asks for it at every connection, which frees the list that OpenSSL may be copying for another thread: its
+    ClientHello carried whatever the memory held by then, and was refused (``decode error``)."""
 
     def set_alpn_protocols(self, alpn_protocols: t.Iterable[str]) -> None:
         """Nothing."""
