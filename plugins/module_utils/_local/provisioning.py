@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which way binaries of local clusters will come, from the cache, downloaded or built, how many MB, and about how long
-that takes, told in a line before anything is done.
+"""Which way binaries (of control planes, of Pulumi) will come, from the cache, downloaded or built, how many MB, and
+about how long that takes, told in a line before anything is done.
 
 ``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.provisioning FAMILY...`` tells it in one line.
 """

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tokens, passwords and keys that we show to API servers, found again in what these say and taken out (``(hidden)``);
-which secrets a connection or a URL has.
+"""Tokens, passwords and keys that we show to API servers, found again in what these say, in base64 and escapes too, and
+taken out (``(hidden)``); which secrets a connection or a URL has.
 
 A server, or a proxy before it, may send back what it was given, in whatever it says. Each secret is known as it is, in
 base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go, of JSON in JSON too.
