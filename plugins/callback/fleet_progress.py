@@ -105,7 +105,7 @@ class CallbackModule(CallbackBase):
 
     def _display_above_bar(self, msg: str, *args: t.Any, **named: t.Any) -> None:
         """Displays the text as Display would, above the bar; if a verb of ours tells how far it is, the bar or a line
-        for a log tells so, too. In a worker, and for what is for the log file alone, it only displays."""
+        for a log tells so, too."""
         # A worker only sends the line on; and what is for a file alone is not seen.
         if getattr(self._display, "_final_q", None) is not None or named.get("log_only"):
             self._display_before(msg, *args, **named)
@@ -160,7 +160,8 @@ class CallbackModule(CallbackBase):
 
 
 def _room() -> int:
-    """Columns that a bar may take: one less than standard output has now, by ``COLUMNS`` where that is no terminal."""
+    """Columns that a bar may take: one less than standard output has now, or than ``COLUMNS`` where that is no
+    terminal."""
     columns = 0
     with contextlib.suppress(OSError, ValueError):
         columns = os.get_terminal_size(sys.stdout.fileno()).columns

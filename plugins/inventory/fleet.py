@@ -91,9 +91,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def parse(self, inventory: t.Any, loader: t.Any, path: str, cache: bool = True) -> None:
         """Adds the hosts that the file ``path`` asks for to the ``inventory``, from the cache if that is on, ``cache``
-        says so and it has hosts of this release, or the answer that there are none; what was read is kept there.
-        AnsibleParserError for records, stacks and options that are refused, and as of Ansible for the file;
-        AnsibleError as of ``_add``, after which the cache and the hosts before that one stay."""
+        says so and it has them in the form of this release; what was read is kept there. AnsibleParserError for
+        records, stacks and options that are refused, and as of Ansible for the file; AnsibleError as of ``_add``, after
+        which the cache and the hosts before that one stay."""
         super().parse(inventory, loader, path, cache)
         self._read_config_data(path)
         key = self.get_cache_key(path)
@@ -157,8 +157,7 @@ def _are_hosts(rows: t.Any) -> bool:
 
 
 def _problems(stack: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
-    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is no text, or, of
-    ``allow_absent``, is not true or false."""
+    """A problem ``bad-option`` for each option of the stack that is not known, is missing, or is of another type."""
     for key in (key for key in stack if key not in OF_STACKS):
         yield Problem("bad-option", f"there is no option {key!r:.80}", "stack")
     for key in NEEDED:

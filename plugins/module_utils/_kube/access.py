@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who we are on an API server, which version it has (``no-version``), and whether it is ready (``/readyz``, with the
-checks that fail)."""
+"""Who we are on an API server, which version it has (``no-version``), whether it is ready (``/readyz``, failing
+checks)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class User:
 
 @dataclass(frozen=True)
 class ServerReadiness:
-    """What ``/readyz`` says. ``failing`` names its checks that do not hold, at most 100; it may be empty too where the
-    server is not ``ready`` and names none. True if it is ready."""
+    """What ``/readyz`` says; true if ready. ``failing`` names at most 100 checks that do not hold; a server that is not
+    ready may name none."""
 
     ready: bool
     failing: tuple[str, ...] = ()
@@ -43,9 +43,8 @@ class ServerReadiness:
 
 
 def who_am_i(client: KubeClient) -> User:
-    """The account that the client logs in as, by SelfSubjectReview, which any authenticated account may ask.
-    Credentials of ours are taken out of its words. FleetError as of a request, ApiError ``bad-answer`` also for an
-    answer without a name, or with a part of another type."""
+    """The account that the client logs in as, by SelfSubjectReview, with tokens and passwords hidden in it. FleetError
+    as of ``request``; ApiError ``bad-answer`` also without a name, or with a part of another type."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
@@ -61,9 +60,8 @@ def who_am_i(client: KubeClient) -> User:
 
 
 def server_readiness(client: KubeClient) -> ServerReadiness:
-    """What ``/readyz`` says. A server that says it is not ready, as any answer with status 500 does, is an answer, with
-    at most 100 of its failing checks; something that says neither, as a login page does, is an ApiError ``bad-answer``,
-    and one that cannot be asked a FleetError as of ``KubeClient.send``."""
+    """What ``/readyz`` says; any answer with status 500 says that it is not ready. ApiError ``bad-answer`` for
+    something that says neither, as a login page does; FleetError as of ``KubeClient.send``."""
     answer = client.send("GET", "/readyz", expect=(500,))
     lines = answer.data.decode("utf-8", "replace").splitlines()
     failing = [found[1] for found in map(_CHECK.match, lines) if found][:_MOST_CHECKS]
@@ -74,7 +72,7 @@ def server_readiness(client: KubeClient) -> ServerReadiness:
 
 def version(client: KubeClient) -> str:
     """``gitVersion`` of ``/version``, such as ``v1.36.3``. ApiError ``no-version`` for what is none or has more than
-    100 characters, ``bad-answer`` if the server tells nothing, and as of a request."""
+    100 characters, ``bad-answer`` if the server tells nothing; FleetError as of ``request``."""
     found = client.get("/version").get("gitVersion")
     if not isinstance(found, str) or not found:
         raise ApiError("bad-answer", "the server does not tell its version", client.server_name)

@@ -4,9 +4,8 @@
 """What an API server sent, unpacked and decoded within bounds of size and depth, with its Date and Retry-After: a
 server may be hostile, or something else than an API server.
 
-A whole answer is held in memory as bytes and once more as JSON, so both are bounded: unpacked, an answer has at most
-32 MiB and three million JSON values (some 300 MB in the worst case), an error 1 MiB. Lists come in pages of any size.
-An object is at most 200 levels deep, as a manifest in a file is: what goes through it level by level comes to an end.
+An answer is held in memory as bytes and once more as JSON: unpacked, it has at most 32 MiB and three million JSON
+values (some 300 MB in the worst case), an error 1 MiB. An object has at most 200 levels, as in a file.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An HTTP answer, its body unpacked. ``content_type`` and ``date_header`` are as they were sent, empty where they
-    are missing; ``retry_after`` is in seconds, None where no number of them is told."""
+    """An HTTP answer, its body unpacked. ``content_type`` and ``date_header`` are as sent, empty where they are
+    missing; ``retry_after`` is in seconds, None where no number is told."""
 
     status: int
     content_type: str
@@ -52,9 +51,8 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """The server's clock to the second, aware, in UTC; None if it did not tell, or not in a readable form, to which
-        its zone belongs: by that of this machine a lease would seem to have ended hours ago. ``-0000`` is UTC
-        (RFC 5322, 3.3)."""
+        """The server's clock to the second, aware, in UTC (``-0000`` is, by RFC 5322, 3.3); None if it does not tell
+        one with a zone: by the zone of this machine a lease would seem to have ended hours ago."""
         try:
             found = parsedate_to_datetime(self.date_header)
             if found.tzinfo is None:
@@ -66,9 +64,8 @@ class Answer:
     @property
     def document(self) -> dict[str, t.Any] | None:
         """The JSON object in it, decoded anew each time. None if there is none by ``strict_json``, if a lone surrogate
-        stands in it, or if it is nested deeper than ``MAX_DEPTH`` (not looked at where its kind ends in ``List``).
-        TooLarge if it may have more than three million values, as counted by the commas and brackets in it, those in
-        texts too."""
+        stands in it, or if it has more than ``MAX_DEPTH`` levels (not looked at where its kind ends in ``List``).
+        TooLarge if it may have more than three million values, by the commas and brackets in it."""
         return _document(self.data)
 
 
@@ -86,8 +83,8 @@ def answer_of(response: t.Any) -> Answer:
 
 
 def seconds(retry_after: str | None) -> float | None:
-    """Retry-After in whole seconds, ten digits or more cut to 10^9; None without the header, for its form with a date,
-    which API servers do not use, and for whatever is no number."""
+    """Retry-After in whole seconds, 10^9 from ten digits on; None without the header, or for what is no such number, as
+    a date."""
     text = (retry_after or "").strip()
     if not re.fullmatch("[0-9]+", text, re.ASCII):
         return None
@@ -95,8 +92,9 @@ def seconds(retry_after: str | None) -> float | None:
 
 
 def _body(response: t.Any, most: int) -> bytes:
-    """The whole body, unpacked. TooLarge beyond ``most`` bytes; Broken for an encoding other than gzip, or gzip that is
-    damaged or cut off; what ``urllib3`` raises. The connection is given back if it was read to its end, else closed."""
+    """The whole body, unpacked. TooLarge beyond ``most`` bytes; Broken for another encoding than gzip, or gzip that is
+    damaged or cut off; what ``urllib3`` raises. The connection is given back if the body was read to its end, else
+    closed."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
         response.close()

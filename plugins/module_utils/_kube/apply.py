@@ -1,8 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Server-side apply of one Kubernetes object (also as a dry run, or by ``force``), and its deletion (by uid or
-resourceVersion)."""
+"""Server-side apply of one Kubernetes object (dry run, ``force``), and its deletion (by uid or resourceVersion)."""
 
 from __future__ import annotations
 
@@ -23,13 +22,12 @@ def apply_object(
     force: bool = False,
     dry_run: bool = False,
 ) -> dict[str, t.Any]:
-    """Makes or changes the object that the ``manifest`` describes, as field manager ``manager``; gives it as it is
-    on the server then (with ``dry_run`` as it would be).
+    """Makes or changes the object that ``manifest`` describes, by server-side apply as field manager ``manager``; gives
+    it as the server has it then (with ``dry_run`` as it would be).
 
-    Unknown and repeated fields are refused (``fieldValidation=Strict``). ApiError ``conflict``, with its ``conflicts``,
-    where ``force`` is off and another manager owns a field that would change; with ``force`` such fields are taken
-    over, here and in a dry run. Other errors as of a request, ``resource_for`` and ``object_path``.
-    ``metadata.managedFields`` must not be set.
+    ApiError ``conflict`` where another manager owns a field that would change (see ``ApiError.conflicts``), unless
+    ``force`` takes it over; unknown fields are refused (``fieldValidation=Strict``); errors as of ``request``,
+    ``resource_for`` and ``object_path``. ``metadata.managedFields`` must not be set.
     """
     resource = resource_for(client, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
     path = object_path(resource, manifest, client.server_name)
@@ -47,12 +45,11 @@ def delete_object(
     propagation: str = "Background",
     dry_run: bool = False,
 ) -> bool:
-    """Deletes the object at ``path``; False if there was none. With ``dry_run`` nothing is deleted, and the answer is
-    the same.
+    """Deletes the object at ``path``; False if there was none. With ``dry_run`` the answer is the same, and nothing is
+    deleted. True does not mean gone: the object may linger while finalizers run.
 
-    With ``uid`` or ``resource_version`` only that very object, or that state of it, is deleted: ApiError ``conflict``
-    otherwise; FleetError as of a request. ``propagation`` is Background, Foreground or Orphan. True does not mean
-    gone: the object may linger while finalizers run.
+    With ``uid`` or ``resource_version`` another object, or another state of it, is left alone: ApiError ``conflict``;
+    other FleetErrors as of ``request``. ``propagation`` is Background, Foreground or Orphan.
     """
     options: dict[str, t.Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
     preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}

@@ -63,12 +63,12 @@ class Timeouts:
 
 
 class KubeClient:
-    """One API server as one user, by ``threads`` kept connections; more are closed after use. Reads are tried again,
-    thrice in all, after a broken answer, a connection closed without one, or status 500, 502 or 503 (not after a
-    timeout); any request, up to 99 times, after 429 or 503 with Retry-After, within ``timeout.wait`` seconds of waits;
-    after 401 once with renewed credentials. Failures are ApiErrors, or FleetErrors of its credentials, ``tls_context``
-    and ``transport.pool``, without what we showed to the server. Redirects are not followed. ``ahead`` is how far the
-    server's clock is ahead of ours, ``server_until`` the earliest end of a certificate it showed; None until known."""
+    """One API server as one user, by ``threads`` kept connections; more are closed after use. ``send`` tries reads
+    again, up to thrice in all, after a broken answer, a connection closed without one, or status 500, 502 or 503; any
+    request, up to 99 times, after 429 or 503 with Retry-After, within ``timeout.wait`` seconds of waits; once after
+    401, with renewed credentials. Failures are ApiErrors, or FleetErrors of its credentials, ``tls_context`` and
+    ``transport.pool``, without secrets. Redirects are not followed. ``ahead`` is how far the server's clock is ahead of
+    ours, ``server_until`` the earliest end of a certificate it showed; None until known."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class KubeClient:
             self._mine.without_time_budget = False
 
     def hide(self, text: str) -> str:
-        """The text without what we have shown to this server, and without tokens and passwords shown to any other."""
+        """The text with secrets hidden: those of this client, and tokens and passwords shown to any other server."""
         return SHOWN.without_secrets(self._secrets.without_secrets(text))
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class KubeClient:
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: t.Mapping[str, t.Any], query: Query | None = None) -> dict[str, t.Any]:
-        """``request`` with POST: the object as it was made; ApiError ``already-exists``."""
+        """``request`` with POST; ApiError ``already-exists``."""
         return self.request("POST", path, body, query)
 
     def put(self, path: str, body: t.Mapping[str, t.Any], query: Query | None = None) -> dict[str, t.Any]:
@@ -157,7 +157,7 @@ class KubeClient:
         content_type: str | None = None,
         accept: str = JSON,
     ) -> dict[str, t.Any]:
-        """The decoded JSON object. Errors as of ``send`` and ``decode``, a read's ``bad-answer`` at the third one."""
+        """The decoded JSON object, a read being sent up to thrice for one. Errors as of ``send`` and ``decode``."""
         return self.sized(method, path, body, query, content_type, accept)[0]
 
     def sized(
@@ -190,8 +190,8 @@ class KubeClient:
         accept: str = JSON,
         expect: t.Container[int] = (),
     ) -> Answer:
-        """The answer as it came, for paths that do not answer with JSON or whose Date matters. ApiError for a status of
-        300 or above not in ``expect``, and without an answer; other FleetErrors, and new tries, as of the class."""
+        """The answer, for paths that do not answer with JSON or whose Date matters. ApiError without an answer, and for
+        a status of 300 or above that is not in ``expect``; other FleetErrors, and new tries, as of the class."""
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         target = self._prefix + path + (f"?{_encoded(tuple(_words(query).items()))}" if query else "")
         waited, attempt, renewed, credential = 0.0, 0, False, self._credential()
@@ -338,7 +338,7 @@ class KubeClient:
         return self._known(Credential(authorization=bearer(self.connection.token)) if source is None else source.get())
 
     def _renewed(self, refused: Credential) -> Credential | None:
-        """Another than the one refused, its secrets noted; None if there is none. FleetError of its source."""
+        """Others than those refused, their secrets noted; None if there are none. FleetError of their source."""
         fresh = None if self.connection.credentials is None else self.connection.credentials.renew(refused)
         return None if fresh is None else self._known(fresh)
 

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """How far the clock of an API server is from ours, by the Date of its answers (RFC 9110, in whole seconds), in words,
-and for many of them the median."""
+and the median of many."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def ahead(date: datetime, asked: datetime, answered: datetime) -> timedelta:
 
 
 def difference_words(difference: timedelta) -> str:
-    """The difference in words for people, in seconds below two minutes, else in whole minutes, rounded down; empty
-    below 30 s (``TOLD``), either way. A positive one is ahead of ours."""
+    """The difference in words for people, to the second below two minutes, else in whole minutes; empty below 30 s
+    (``TOLD``), either way. A positive one is ahead of ours."""
     if abs(difference) < TOLD:
         return ""
     seconds = round(abs(difference).total_seconds())
@@ -34,7 +34,7 @@ def difference_words(difference: timedelta) -> str:
 
 
 def usual_difference(differences: t.Iterable[timedelta]) -> timedelta:
-    """The median, of an even number the lower one of the middle two: among three or more, one clock that is wrong does
+    """The median, of an even number the lower one of the middle two, so that one wrong clock among three or more does
     not decide; 0 without any."""
     found = sorted(differences)
     return statistics.median_low(found) if found else timedelta(0)

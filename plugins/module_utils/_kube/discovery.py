@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which kinds an API server has, custom resources included, by aggregated discovery (Kubernetes 1.30 and later): what
-it calls one (``unknown-kind``), in which version it serves an object, all kinds that live in namespaces."""
+"""Which kinds an API server has, custom resources too, by aggregated discovery (Kubernetes 1.30 and later): the
+resource of a kind (``unknown-kind``), in which version an object is served, all kinds that live in namespaces."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ _AGGREGATED = f"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 @dataclass(frozen=True)
 class Discovered:
-    """``resources`` by (apiVersion, kind). ``stale`` holds the apiVersions of which the server itself knows nothing at
-    present, or only what it knew earlier, because the API server behind them does not answer. ``lists`` are those that
-    can be listed, each in the first version in which it can, as the server orders them (the preferred one first).
-    Subresources are in neither."""
+    """``resources`` by (apiVersion, kind), without subresources. ``stale`` are the apiVersions of which the server
+    knows nothing at present, or only what it knew earlier, as the API server behind them does not answer. ``lists`` has
+    each resource that can be listed, in the first version in which it can; the server puts the preferred one first."""
 
     resources: t.Mapping[tuple[str, str], Resource]
     stale: frozenset[str]
@@ -40,8 +39,8 @@ class Discovered:
 
 @dataclass(frozen=True)
 class _Known:
-    """What was found when ``definitions`` writes of ours had defined kinds; what is not in it is taken to be missing
-    ``until`` then, by the monotonic clock."""
+    """What was found when this client had written what defines kinds ``definitions`` times; what is not in it counts as
+    missing ``until`` then, by the monotonic clock."""
 
     found: Discovered
     definitions: int
@@ -49,9 +48,9 @@ class _Known:
 
 
 def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
-    """What the server has, asked for anew and kept on the client, by one thread at a time. What is kept is given
-    instead if no definitions were written since, and another thread than that which had ``known`` has asked, or it is
-    younger than ``_MISSED``. FleetError as of ``discover``."""
+    """What the server has, asked for anew by one thread at a time, and kept on the client. What is kept is given
+    instead if no definitions were written since, and it is another than ``known``, or younger than ``_MISSED``.
+    FleetError as of ``discover``."""
     with client.discovery_lock:
         now: _Known | None = client.discovered
         definitions = client.definitions
@@ -67,11 +66,10 @@ def _asked_again(client: KubeClient, known: _Known | None) -> _Known:
 def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
     """The resource of a kind on this server.
 
-    Built-in kinds (``BUILT_IN``) are known without asking, whatever the server has. All others are read once per
-    client, and again at a miss, since a CRD may have come: at once where this client has written one since, otherwise a
-    second later at the soonest. ApiError ``unknown-kind`` if the server has no such kind, ``server-error`` if it cannot
-    tell now; FleetError as of ``discover``. ``unknown-kind`` without asking for any other kind of the core group, to
-    which no CRD can add: those that a server has beside (Binding, ComponentStatus) cannot be created and read.
+    Built-in kinds (``BUILT_IN``) are known without asking. All others are read once per client, and again at a miss,
+    since a CRD may have come: at once where this client has written one since, otherwise a second later at the soonest.
+    ApiError ``unknown-kind`` if the server has no such kind, and, unasked, for all other kinds of the core group, to
+    which no CRD can add; ``server-error`` if it cannot tell now; FleetError as of ``discover``.
     """
     key = (api_version, kind)
     if key in BUILT_IN:
@@ -93,8 +91,8 @@ def resource_for(client: KubeClient, api_version: str, kind: str) -> Resource:
 
 def resource_of(client: KubeClient, each: ObjectId) -> Resource:
     """The resource of an object that may be there already: as of ``resource_for``, or, where the server has no such
-    kind in that version, in the first of the group's versions, as the server orders them, in which it can be listed.
-    FleetError as of ``resource_for``; ``server-error`` also while the server cannot tell of another version of the
+    kind in that version, in the first version of the group in which it can be listed. FleetError as of
+    ``resource_for``; ``server-error`` too where none is found while the server cannot tell of a version of the
     group."""
     try:
         return resource_for(client, each.api_version, each.kind)
@@ -118,8 +116,8 @@ def _away(client: KubeClient, api_version: str, kind: str) -> ApiError:
 
 
 def discover(client: KubeClient, path: str = "/apis") -> Discovered:
-    """All resources outside the core group, or (``/api``) those of the core group, by a request at each call. ApiError
-    ``bad-answer`` for a server without aggregated discovery or a damaged document; FleetError as of a request."""
+    """All resources outside the core group, or (``/api``) those of the core group, asked for at each call. ApiError
+    ``bad-answer`` for a server without aggregated discovery or a damaged document; FleetError as of ``request``."""
     document = client.request("GET", path, accept=_AGGREGATED)
     if document.get("kind") != "APIGroupDiscoveryList":
         lacks = "the server does not offer aggregated discovery"
@@ -131,9 +129,8 @@ def discover(client: KubeClient, path: str = "/apis") -> Discovered:
 
 
 def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
-    """What is in a discovery document: without subresources, the last row of each kind in a version, and in ``lists``
-    the first that can be listed of each plural. The ``core`` group has no name. ValueError for a part that is missing
-    or of another type."""
+    """What is in a discovery document, the last row of each kind in a version. ValueError for a part that is missing or
+    of another type."""
     resources: dict[tuple[str, str], Resource] = {}
     listed: dict[tuple[str, str], Resource] = {}
     stale = set()
@@ -152,10 +149,9 @@ def _discovered(document: t.Mapping[str, t.Any], core: bool) -> Discovered:
 
 
 def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -> tuple[Resource, ...]:
-    """Every kind that lives in namespaces and can be listed, each in the first version in which it can: those of the
-    core group as we know them (``BUILT_IN``), then all others as the server tells. ApiError ``server-error`` if it does
-    not know all of them at present, but for API groups by whose name ``spared`` is true; those may then be missing.
-    FleetError as of ``discover``."""
+    """Every kind that lives in namespaces and can be listed, in the first version in which it can: those of the core
+    group as in ``BUILT_IN``, then all others as the server tells. ApiError ``server-error`` if it does not know all at
+    present, but for API groups for whose name ``spared`` is true; FleetError as of ``discover``."""
     core = [each for (version, _kind), each in BUILT_IN.items() if version == "v1" and each.namespaced]
     found = discover(client)
     _require_all_known(client, (each for each in found.stale if not spared(each.partition("/")[0])))
@@ -163,9 +159,9 @@ def namespaced_resources(client: KubeClient, spared: t.Callable[[str], t.Any]) -
 
 
 def served_namespaced_resources(client: KubeClient) -> tuple[Resource, ...]:
-    """Every kind that lives in namespaces and can be listed, each in the first version in which it can, as the server
-    itself tells it at each call, built-in ones too, the core group first: for who must not miss a kind. ApiError
-    ``server-error`` if it does not know all of them at present; FleetError as of ``discover``."""
+    """Every kind that lives in namespaces and can be listed, in the first version in which it can, the core group
+    first, all as the server tells it now: for who must not miss one. ApiError ``server-error`` if it does not know all
+    at present; FleetError as of ``discover``."""
     found = [discover(client, path) for path in ("/api", "/apis")]
     _require_all_known(client, (version for each in found for version in each.stale))
     return tuple(resource for each in found for resource in each.lists if resource.namespaced)
@@ -180,8 +176,8 @@ def _require_all_known(client: KubeClient, stale: t.Iterable[str]) -> None:
 
 
 def _resource(group: str, version: str, row: t.Mapping[str, t.Any]) -> Resource:
-    """The resource in a row of a discovery document, with namespaces if its scope is ``Namespaced``; its kind is empty
-    where the row tells none. ValueError for a row without a plural, or with parts of other types."""
+    """The resource in a row of a discovery document; its kind is empty where the row tells none. ValueError for a row
+    without a plural, or with parts of other types."""
     kind = text(mapping(row, "responseKind"), "kind")
     return Resource(group, version, kind, name(row, "resource"), row.get("scope") == "Namespaced")
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Objects that an API server sent, judged where they come in: name, metadata, managed fields and depth, on which all
-code relies; the error ``bad-answer`` for an answer that cannot be used."""
+"""Objects that an API server sent, judged where they come in, so that all code can rely on name, metadata, managed
+fields and depth; the error ``bad-answer`` for an answer that cannot be used."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .errors import ApiError
 
 
 def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
-    """The object at ``path``, which is of that ``kind`` and has the name in the path, with metadata that can be relied
-    on. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none; FleetError as of a request."""
+    """The object at ``path``, which is of that ``kind`` and has the name in the path, looked at as of ``an_object``.
+    ApiError ``bad-answer`` for anything else, ``not-found`` where there is none; FleetError as of ``request``."""
     return this_object(client.get(path), f"GET {path}", kind, unquote(path.rpartition("/")[2]), client)
 
 
 def this_object(document: t.Any, request: str, kind: str, name: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at as of ``an_object``: it is the object of that ``kind`` and ``name``;
-    its namespace is not compared. ApiError ``bad-answer`` for anything else, a Status among them."""
+    """The document itself, once it was looked at as of ``an_object``, and is of that ``kind`` and ``name``; its
+    namespace is not compared. ApiError ``bad-answer`` for anything else, a Status among them."""
     found = an_object(document, request, client)
     if (found.get("kind"), found["metadata"]["name"]) != (kind, name):
         raise unusable_answer(request, "it is another object than the one that was asked for", client)
@@ -39,8 +39,8 @@ def this_object(document: t.Any, request: str, kind: str, name: str, client: Kub
 
 
 def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at: it has name, uid and resourceVersion, its metadata and managedFields
-    are of their types, and it has at most ``MAX_DEPTH`` levels; spec and status are not looked at. ApiError
+    """The document itself, once it was looked at: it has name, uid and resourceVersion, metadata and managedFields are
+    of their types, and it has at most ``MAX_DEPTH`` levels; types in spec and status are not looked at. ApiError
     ``bad-answer`` for anything else; ``request`` (method and path) is for the message."""
     try:
         if not isinstance(document, dict):
@@ -62,8 +62,8 @@ def unusable_answer(request: str, why: str, client: KubeClient) -> ApiError:
 
 
 def check_name(document: t.Any) -> None:
-    """ValueError if this is no object with a name, or its namespace is no text. Nothing else is looked at, for lists of
-    many objects."""
+    """ValueError if this is no object with a name, or its namespace is no text; for lists, where nothing else is looked
+    at."""
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
         raise ValueError("it holds something that is no object with a name")
@@ -72,8 +72,8 @@ def check_name(document: t.Any) -> None:
 
 
 def _check_metadata(document: t.Mapping[str, t.Any]) -> None:
-    """ValueError if the object has no name, uid or resourceVersion, or if apiVersion, kind, namespace,
-    deletionTimestamp, generation, labels, annotations or ownerReferences are not of their type."""
+    """ValueError if the object has no name, uid or resourceVersion, or if another part of it that code relies on is of
+    another type."""
     text(document, "apiVersion")
     text(document, "kind")
     metadata = mapping(document, "metadata")

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors of requests to an API server (``ApiError``), and how one is made of an answer of 300 or above: a code, a
-sentence, mostly a way out; who owns the fields of a refused server-side apply.
+"""Errors of requests to an API server (``ApiError``): a code, a sentence, mostly a way out, made of an answer of 300 or
+above; who owns the fields of a refused server-side apply.
 
 Codes: ``unreachable``, ``timeout``, ``certificate``, ``credentials-expired``, ``unauthorized``, ``forbidden``,
 ``namespace-terminating``, ``not-found``, ``conflict``, ``already-exists``, ``gone``, ``invalid``,
@@ -68,12 +68,9 @@ class ApplyConflict:
 
 class ApiError(FleetError):
     """A request that failed. ``status`` is that of the answer, 0 where there was none or the error is not about it;
-    ``reason`` is that of the server's Status, empty without; for 401 it is always ``Unauthorized``. Without a ``hint``
-    it gets that of its code, if there is one.
-
-    ``details`` is what is used of the ``details`` of the server's Status: ``name``, and ``causes`` with their reason,
-    field and message.
-    """
+    ``reason`` is that of the server's Status (``Unauthorized`` for any 401), empty where none may be told; without a
+    ``hint`` it gets that of its code, if any. ``details`` has what is used of those of a Status: ``name``, and
+    ``causes`` with reason, field and message."""
 
     def __init__(
         self,
@@ -93,8 +90,8 @@ class ApiError(FleetError):
 
     @property
     def conflicts(self) -> tuple[ApplyConflict, ...]:
-        """Managers and fields of a refused server-side apply, in the server's order, at most 100; empty for any other
-        error, and where a Secret was refused."""
+        """Managers and fields of a refused server-side apply, at most 100; empty for another error, and where a Secret
+        was refused."""
         return tuple(
             ApplyConflict(_manager(cause["message"]), cause["field"])
             for cause in self.details.get("causes") or ()
@@ -118,15 +115,15 @@ def from_status(
     hide: t.Callable[[str], str] = str,
     page: bytes = b"",
 ) -> ApiError:
-    """The error for an answer of 300 or above; it is given back, not raised.
+    """The error for an answer of 300 or above, given back.
 
-    ``request`` is the verb and path, for messages. ``document`` is the decoded JSON, None if the answer was none; of
-    anything but a Status nothing is told. ``page`` is the answer as it came. ``body`` is what was sent: where it, or
-    the path, has a Secret, nothing is told of the server's words but a known reason, the object's name and paths of
-    fields. ``hide`` takes what we have shown to the server out of a text. The code is that of the status, but for
-    ``already-exists``, ``namespace-terminating``, ``invalid`` for a patch that was refused with 500, and ``bad-answer``
-    for what is no Status in place of ``invalid``, and of ``not-found``, ``conflict`` and ``gone`` unless it is what API
-    servers say of a path that they do not have.
+    ``request`` is the verb and path, for messages; ``document`` the decoded JSON, None if the answer was none; ``page``
+    the answer as it came. ``body`` is what was sent: where it, or the path, has a Secret, the message is put in our
+    words (``refusal_message``), for the server's may hold values. ``hide`` takes secrets out of a text. The code goes
+    by the status, or by what a Status says of an object that is there already, a namespace that is being deleted, or a
+    patch of another form (``invalid``). Of what is no Status nothing is told, and ``invalid``, ``not-found``,
+    ``conflict`` and ``gone`` become ``bad-answer``, but for the page that API servers send for a path that they do not
+    have.
     """
     if document is None or document.get("kind") != "Status":
         return _foreign(status, request, where, page)
@@ -153,8 +150,7 @@ def from_status(
 
 
 def _details(found: t.Any, hide: t.Callable[[str], str]) -> dict[str, t.Any]:
-    """Of ``details`` what is used here, as texts, ``hide`` applied: the object's name, and reason, field and message of
-    the first 100 causes. What is missing or of another type is empty."""
+    """Of ``details`` what is used here, as texts, ``hide`` applied. What is missing or of another type is empty."""
     details = found if isinstance(found, t.Mapping) else {}
     causes = details.get("causes")
     rows = [each for each in causes if isinstance(each, t.Mapping)][:_MOST_CAUSES] if isinstance(causes, list) else []
@@ -168,8 +164,7 @@ def _text(value: t.Any) -> str:
 
 
 def _code(status: int) -> str:
-    """The code for a status of 300 or above: without one of its own ``bad-answer`` for a redirect, ``server-error``
-    from 500 on, else ``invalid``."""
+    """The code for a status of 300 or above."""
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if 300 <= status < 400:
@@ -178,8 +173,8 @@ def _code(status: int) -> str:
 
 
 def _foreign(status: int, request: str, where: str, page: bytes) -> ApiError:
-    """The error for an answer that is no Status, by its number: ``bad-answer`` where that would be ``invalid``, or
-    would say of an object that it is gone or another. Its text is not shown, for nobody knows what is in it."""
+    """The error for an answer that is no Status: ``bad-answer`` where its code would be ``invalid``, or would say that
+    an object is gone or another. Its text is not shown, for nobody knows what is in it."""
     code = _code(status)
     unsaid = status in _OF_OBJECTS and page.strip() != _NO_SUCH_PATH
     if unsaid or code in ("bad-answer", "invalid"):

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of this machine: read within a limit and never from what is no file; written whole or not at all, or appended
-to; ``~`` and folders of the user by an environment; what no file can be called.
+"""Files of this machine: read within a limit, written whole or not at all, or appended to; ``~`` and the user's folders
+by an environment; names that no file can have.
 
 All errors are OSError, with a ``strerror`` fit to be shown; ``EFBIG`` where a file has more than the limit.
 """
@@ -28,8 +28,7 @@ _KINDS = (
 
 def with_home(path: str, environ: t.Mapping[str, str]) -> str:
     """The path with a ``~`` or ``~/`` that it begins with replaced by the home that ``environ`` names; where it names
-    none, and for ``~name``, as ``os.path.expanduser`` has it. What no file can be called stays as it is: whoever opens
-    it says so."""
+    none, and for ``~name``, as ``os.path.expanduser`` has it. A name that no file can have stays as it is."""
     home = environ.get("HOME")
     try:
         return f"{home}{path[1:]}" if home and path.partition("/")[0] == "~" else os.path.expanduser(path)
@@ -38,15 +37,15 @@ def with_home(path: str, environ: t.Mapping[str, str]) -> str:
 
 
 def user_folder(variable: str, otherwise: str, environ: t.Mapping[str, str]) -> str:
-    """The user's folder that a variable of the XDG Base Directory Specification names, such as ``XDG_STATE_HOME``; that
-    of ``otherwise``, below ``~``, where it names none. A relative path is invalid there, and names none."""
+    """The user's folder that a variable of the XDG Base Directory Specification names, such as ``XDG_STATE_HOME``;
+    where it names none, or a relative one, which is invalid there, that of ``otherwise``, below ``~``."""
     named = environ.get(variable, "")
     return named if os.path.isabs(named) else with_home(otherwise, environ)
 
 
 def is_impossible(text: str) -> bool:
-    """Whether no file can be called so, and no program be given it: for a NUL, or the half of a character
-    that stands for no byte, as Python has it in names that are no UTF-8."""
+    """Whether no file can be called so, and no program be given it: for a NUL, or a lone surrogate that stands for no
+    byte."""
     try:
         return b"\0" in os.fsencode(text)
     except UnicodeEncodeError:
@@ -57,7 +56,7 @@ def read_file(path: Path, most: int) -> bytes:
     """All bytes of a regular file, or of one that a link leads to; ``most`` is how many it may have.
 
     OSError: ``EFBIG`` if it has more, ``EINVAL`` for a pipe, a socket, a device or a name that no file can have,
-    ``EISDIR`` for a folder. It never waits for a writer, and ends for files that never do: below /proc, or growing.
+    ``EISDIR`` for a folder. It never waits for a writer, and ends for files that never do, as below /proc.
     """
     handle = _opened(path, os.O_RDONLY)
     try:
@@ -73,7 +72,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def real_path(path: str) -> str:
-    """The absolute path behind all links. What no file can be called stays as it is: whoever opens it says so."""
+    """The absolute path behind all links. A name that no file can have stays as it is."""
     try:
         return os.path.realpath(path)
     except ValueError:
@@ -81,8 +80,8 @@ def real_path(path: str) -> str:
 
 
 def make_folder_of(path: Path) -> None:
-    """Makes the folder that a file at ``path`` needs, and those above, if they are not there, with the usual mode;
-    OSError, ``EINVAL`` where no file can have this name."""
+    """Makes the folder that a file at ``path`` needs, and those above, if they are not there; OSError, ``EINVAL`` where
+    no file can have this name."""
     os.makedirs(os.path.dirname(os.path.abspath(_checked(path))), exist_ok=True)
 
 
@@ -143,8 +142,7 @@ def _refuse(found: os.stat_result) -> None:
 
 
 def _checked(path: Path) -> str:
-    """The path as text; OSError ``EINVAL`` for what no file can be called: Python refuses such names with another error
-    than that of a name that is not there."""
+    """The path as text; OSError ``EINVAL`` for a name that no file can have, for which Python raises no OSError."""
     text = os.fspath(path)
     try:
         usable = b"\0" not in os.fsencode(text)

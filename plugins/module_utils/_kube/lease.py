@@ -6,8 +6,8 @@ released; what stands in any Lease, read with care.
 
 ``leaseTransitions`` is the epoch: each acquisition adds one, and a writer whose epoch is behind has lost the lock.
 Every write names the resourceVersion it builds on, so of two at once one fails. Times in the Lease are the API
-server's, taken from its Date header: clocks of runners are not compared with one another, unless it tells no Date.
-Whatever stands in a Lease may have been written by somebody else: nothing in it is trusted to have a form.
+server's, by its Date header: clocks of runners are not compared with one another, unless it tells no Date. Anybody may
+have written a Lease: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Document = dict[str, t.Any]
 
 @dataclass(frozen=True)
 class KubeLease:
-    """A lease that we hold. ``ttl`` in seconds; ``renewed`` by the API server's clock."""
+    """A lease that we hold. ``ttl`` in seconds; ``renewed`` as the Lease has it."""
 
     namespace: str
     name: str
@@ -60,8 +60,8 @@ class Sighting:
 @dataclass(frozen=True, kw_only=True)
 class LeaseForm:
     """What stands in a Lease, as far as it has a form: numbers (``epoch`` is ``leaseTransitions``) are 0 and instants
-    None where it has none. ``holder`` is empty where there is none; one of another type counts as one, as text,
-    but for 0, false and what is empty."""
+    None where it has none. ``holder`` is empty where there is none; one of another type counts, as text, unless it is
+    0, false or empty."""
 
     holder: str
     epoch: int
@@ -89,8 +89,7 @@ def mapping_in(document: t.Mapping[str, t.Any], key: str) -> Document:
 
 
 def as_32_bits(value: t.Any) -> int:
-    """The number, cut to what API servers take in 32 bits: 0 to 2^31 - 1; 0 for what is no whole number, 1 for
-    true."""
+    """The whole number, cut to 0 to 2^31 - 1, what API servers take in 32 bits; 0 for what is none, 1 for true."""
     return min(max(value, 0), _LARGEST) if isinstance(value, int) else 0
 
 
@@ -114,12 +113,12 @@ def acquire(
 ) -> KubeLease:
     """Takes the lease for ``ttl`` seconds, with the epoch one higher than before; makes it, with epoch 1, if missing.
 
-    ``now`` is our clock, aware; it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
+    ``now`` is our clock, aware: it measures how long ``sighting``, that of an earlier LeaseHeld, stands, and serves
     where no Date is told. A lease is free if it was released, if it is our own (same ``holder``, which must be unique
     to one process or its restarts), if its holder has not renewed it for its time to live (``ttl`` where the Lease
     tells none) as we watched, or if its last renewal is older than that and 30 s more by the server's clock. Otherwise
     LeaseHeld, also if others change it at every attempt; ApiError ``not-found`` without the namespace; FleetError as of
-    a request.
+    ``request``.
     """
     path, epoch = _RESOURCE.path(namespace, name), 0
     for _attempt in range(_ATTEMPTS):
@@ -146,10 +145,9 @@ def acquire(
 
 
 def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
-    """The lease, renewed for its time from the server's clock; by a microsecond only where no Date is told, or one that
-    is not later, and not at all at the end of the year 9999. One whose time is over, and that nobody has taken, is
-    renewed all the same. FleetError ``lease-lost`` if it has another holder or epoch by now, or was deleted: nothing is
-    to be written after that. ApiError ``conflict`` if others write it at every attempt; FleetError as of a request."""
+    """The lease, renewed for its time, also where that is over and nobody has taken it. FleetError ``lease-lost`` if it
+    has another holder or epoch by now, or was deleted: nothing is to be written after that. ApiError ``conflict`` if
+    others write it at every attempt; FleetError as of ``request``."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
@@ -170,7 +168,7 @@ def renew(client: KubeClient, lease: KubeLease) -> KubeLease:
 
 def release(client: KubeClient, lease: KubeLease) -> bool:
     """Takes our name out of it; False if it was no longer ours, was deleted, or somebody wrote it at the same time. The
-    Lease stays, so that epochs go on rising; a second call gives False. Other FleetErrors of a request are raised."""
+    Lease stays, so that epochs go on rising. Other FleetErrors of ``request`` are raised."""
     path = _RESOURCE.path(lease.namespace, lease.name)
     try:
         current = client.get(path)
@@ -186,7 +184,7 @@ def release(client: KubeClient, lease: KubeLease) -> bool:
 def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int, now: datetime) -> KubeLease | None:
     """The Lease, made with epoch 1, or ours if an earlier request made it whose answer was lost. None where somebody
     else has made it meanwhile, and it is free again; LeaseHeld where it is not, ApiError ``not-found`` without the
-    namespace, FleetError as of a request."""
+    namespace, FleetError as of ``request``."""
     server_now = client.send("GET", "/version").date or now
     body = {
         "apiVersion": _RESOURCE.api_version,
@@ -216,9 +214,9 @@ def _refuse_if_held(
     server_now: datetime,
     sighting: Sighting | None,
 ) -> None:
-    """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``:
-    one that tells no time to live has that which is ``wanted`` now, in seconds. ``current`` was looked at by
-    ``an_object``; ``now`` is by our clock, ``server_now`` by the server's, both aware."""
+    """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``;
+    ``wanted`` is the time to live, in seconds, of one that tells none. ``current`` was looked at by ``an_object``;
+    ``now`` is by our clock, ``server_now`` by the server's, both aware."""
     form = lease_form(current)
     if form.holder in ("", holder):
         return
@@ -236,8 +234,7 @@ def _refuse_if_held(
 
 def _sign_of_life(renewed: datetime | None, server_now: datetime, ttl: timedelta) -> str:
     """When a lease that lasts for ``ttl`` was ``renewed`` last, and when it is free without another renewal, for
-    people. One whose time is over may be that of a holder that lives, and could not reach the server, as while that was
-    started anew."""
+    people. One whose time is over may belong to a holder that lives, and could not reach the server."""
     if renewed is None:
         return "never renewed"
     age = server_now - renewed
@@ -298,7 +295,7 @@ def micro(instant: datetime) -> str:
 
 
 def moment(text: t.Any) -> datetime | None:
-    """An instant of a Lease as aware UTC; None where there is none, or it is not one."""
+    """An instant of a Lease as aware UTC; None where there is none."""
     try:
         return parse_time(str(text))
     except ValueError:

@@ -27,8 +27,8 @@ _LONGEST_TOKEN = 16_384
 
 @dataclass(frozen=True)
 class Listing(t.Generic[T]):
-    """``items`` are in the server's order; ``resource_version`` is that of the collection, for all pages the same;
-    empty where the server tells none."""
+    """``items`` are in the server's order; ``resource_version`` is that of the collection; empty where the server tells
+    none."""
 
     items: tuple[T, ...] = field(repr=False)
     resource_version: str
@@ -64,14 +64,14 @@ def list_objects(
     metadata_only: bool = False,
     kind: str = "",
 ) -> t.Iterator[Item]:
-    """The objects below ``path`` in the server's order, page by page, with apiVersion and kind filled in where they are
-    missing. Each has a name; little else of them was looked at (see ``an_object``). ``limit`` is the most in a page, 0
-    for all in one; smaller pages are asked for where objects are large.
+    """The objects below ``path``, page by page, with apiVersion and kind filled in where they are missing. Each has a
+    name; little else was looked at (see ``an_object``). ``limit`` is the most in a page, 0 for all in one; smaller
+    pages are asked for where objects are large. With ``metadata_only`` they are of kind PartialObjectMetadata, if the
+    server knows how.
 
-    With ``metadata_only`` they are of kind PartialObjectMetadata, if the server knows how. With a ``kind`` the list has
-    to be one of these (``PodList`` for ``Pod``) or of metadata, else it is ``bad-answer``. FleetError in the middle if
-    a page cannot be had (ApiError ``gone`` if the list grew too old to be continued): what was yielded until then must
-    be thrown away by the caller. ``read_list`` does so, and starts again.
+    FleetError in the middle if a page cannot be had (ApiError ``gone`` if the list grew too old to be continued;
+    ``bad-answer``, also for a list of neither metadata nor this ``kind``, if one is given): what was yielded until then
+    must be thrown away by the caller, as ``read_list`` does.
     """
     for page in list_pages(client, path, label_selector, field_selector, limit, metadata_only, kind):
         yield from page
@@ -109,10 +109,9 @@ def read_list(
 
 
 def read_each(client: KubeClient, path: str, make: t.Callable[[Item], T], kind: str, most_items: int) -> Listing[T]:
-    """The whole list, of each object only what ``make`` makes of it: objects are not kept. ``make`` may raise
-    ValueError for an object that is not what it should be: ApiError ``bad-answer``. More than ``most_items`` are
-    ``too-large``; there is no limit of bytes. ``kind`` as of ``list_objects``. Read once more, and other FleetErrors,
-    as of ``read_list``."""
+    """The whole list, of each object only what ``make`` makes of it: objects are not kept. A ValueError of ``make``
+    becomes ApiError ``bad-answer``. More than ``most_items`` are ``too-large``; there is no limit of bytes. Otherwise
+    as ``read_list``."""
     return _whole(_Wanted(client, path, kind=kind), _PAGE, make, most_items)
 
 
@@ -146,9 +145,8 @@ def _listing(wanted: _Wanted, limit: int, make: t.Callable[[Item], T], most_item
 
 
 def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
-    """Pages with their sizes in bytes; smaller ones are asked for where objects are large, and the list in pages where
-    one for all (a ``limit`` of 0) is too large. FleetError as of ``_page`` and ``_next``, ApiError ``bad-answer`` for
-    a list that does not get on or does not end."""
+    """Pages with their sizes in bytes; smaller ones are asked for where objects are large. FleetError as of ``_page``
+    and ``_next``, ApiError ``bad-answer`` for a list that does not get on or does not end."""
     query: dict[str, str | int | bool] = {}
     if limit:
         query["limit"] = limit
@@ -173,7 +171,7 @@ def _pages(wanted: _Wanted, limit: int) -> t.Iterator[tuple[Item, int]]:
 
 def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, int]:
     """One page, and its size in bytes. One that is too large is asked for again with a tenth of its limit (``_PAGE``
-    for none), which stays in ``query``. FleetError as of a request, ``too-large`` for one object."""
+    for none), which stays in ``query``. FleetError as of ``request``, ``too-large`` for one object."""
     accept = _METADATA if wanted.metadata_only else JSON
     while True:
         try:
@@ -187,7 +185,7 @@ def _page(wanted: _Wanted, query: dict[str, str | int | bool]) -> tuple[Item, in
 
 def _next(page: Item, wanted: _Wanted) -> str:
     """The token of the next page, empty after the last; ApiError ``bad-answer`` for a page that is none, is of another
-    kind than is wanted, has no readable token, or leaves objects out."""
+    kind than is wanted, or leaves objects out."""
     kind, items, metadata = page.get("kind"), page.get("items", ""), page.get("metadata")
     is_list = isinstance(kind, str) and kind.endswith("List") and isinstance(items, (list, type(None)))
     if not is_list or not isinstance(metadata, (dict, type(None))):
@@ -204,8 +202,8 @@ def _next(page: Item, wanted: _Wanted) -> str:
 
 
 def _items(wanted: _Wanted, page: Item) -> list[Item]:
-    """The objects of a page that ``_next`` has looked at, apiVersion and kind filled in (in the page itself) where they
-    are missing. ApiError ``bad-answer`` as of ``check_name``."""
+    """The objects of a page that ``_next`` has looked at, apiVersion and kind filled in where they are missing.
+    ApiError ``bad-answer`` as of ``check_name``."""
     api_version, kind = page.get("apiVersion", ""), page["kind"].removesuffix("List")
     items: list[Item] = page.get("items") or []
     try:

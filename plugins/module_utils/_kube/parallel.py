@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same work on many clusters at once, in a pool of threads (``workers``): each has its own outcome, result or error
+"""The same work on many clusters at once, in a pool of threads (``workers``): each has its own result or error
 (``member-fault``), within a deadline (``timeout``) and until an interrupt (``interrupted``); machines that start no
 thread (``no-workers``)."""
 
@@ -31,9 +31,8 @@ def in_parallel(
     deadline: float | None = None,
     told: t.Callable[[], str] = str,
 ) -> dict[str, T | FleetError]:
-    """Result or FleetError by name, in the order of ``work``, as of ``WorkPool.run``, in a pool of its own; ``threads``
-    is 1 or more, ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. Without work nothing is started,
-    and the result is empty. FleetError ``no-workers`` is raised, as there."""
+    """Result or FleetError by name, as of ``WorkPool.run``, in a pool of its own; ``threads`` is 1 or more,
+    ``deadline`` in seconds, None for none, ``told`` as of ``WorkPool``. FleetError ``no-workers`` is raised."""
     return WorkPool(min(threads, len(work)), told).run(work, deadline)
 
 
@@ -48,7 +47,7 @@ class _Batch:
 
     @property
     def ended(self) -> bool:
-        """Whether each piece is done, or an exception that is no outcome of its cluster has ended one."""
+        """Whether each piece is done, or one raised what is no Exception, or nobody is left to do it."""
         return bool(self.ends) or len(self.done) >= self.expected
 
 
@@ -56,8 +55,8 @@ class WorkPool:
     """At most ``threads`` (1 or more) pieces of work at once, whoever asks for them and for how many clusters.
 
     ``run`` may be called from several threads: work on a cluster of one name is done in the order in which it was asked
-    for, and never two pieces of it at once. ``told`` says why all is to end (an interrupt), and is empty as long as it
-    is not. Threads end when nothing is left to do, and keep no process alive.
+    for, and never two pieces of it at once. ``told`` says why all is to end (an interrupt), and is empty until then.
+    Threads end when nothing is left to do, and keep no process alive.
     """
 
     def __init__(self, threads: int, told: t.Callable[[], str] = str) -> None:
@@ -76,10 +75,11 @@ class WorkPool:
         counts as FleetError ``interrupted``. After ``deadline`` seconds (None: never) whatever has not ended counts as
         FleetError ``timeout``; its thread is left to itself. Any other exception becomes FleetError ``member-fault``,
         with its type and its place in our code: what one member makes us fall over stops no other. An interrupt of the
-        caller starts nothing new of this work and is raised at once, as is what a piece raises that is no Exception.
+        caller is raised at once, as is what a piece raises that is no Exception; nothing more of this work is started
+        then.
 
-        Where the machine starts no thread more, those that run do the work. Without any, nothing of it is left to be
-        done later: FleetError ``no-workers`` is raised.
+        Where the machine starts no thread more, those that run do the work; without any FleetError ``no-workers`` is
+        raised.
         """
         batch = _Batch(len(work))
         with self._changed:
@@ -101,7 +101,7 @@ class WorkPool:
 
     def _start(self, threads: int) -> None:
         """Starts so many threads, which are counted as running; where the machine starts no more, those that run have
-        to do, or all is given up."""
+        to do."""
         for left in range(threads, 0, -1):
             try:
                 threading.Thread(target=self._work, daemon=True).start()
@@ -113,8 +113,8 @@ class WorkPool:
                 return
 
     def _give_up(self, why: RuntimeError) -> None:
-        """Ends whatever was asked for, by whomever, and is not done, by FleetError ``no-workers``: nobody is there to
-        do it. The caller holds the lock."""
+        """Ends whatever was asked for, by whomever, and is not done, by FleetError ``no-workers``. The caller holds the
+        lock."""
         behind = (each for waiting in self._behind.values() for each in waiting)
         for batch in (*(batch for _name, _function, batch in self._ready), *(batch for _function, batch in behind)):
             batch.ends.append(no_threads(why))
@@ -162,8 +162,7 @@ class WorkPool:
                 self._changed.notify_all()
 
     def _wait(self, batch: _Batch, deadline: float | None) -> None:
-        """Until the batch has ended, its time is over, or ``GRACE`` seconds after ``told`` says why all is to end.
-        Nothing of it is started or kept after that."""
+        """Until the batch has ended, its time is over, or ``GRACE`` seconds after ``told`` says why all is to end."""
         end = None if deadline is None else time.monotonic() + deadline
         graceful = False
         with self._changed:

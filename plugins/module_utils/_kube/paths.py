@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths (URLs) of objects in the Kubernetes REST API, what a server calls a kind (group, version, plural, scope), a
-table of the usual built-in kinds; manifests without a name or namespace (``missing-name``, ``missing-namespace``)."""
+"""Paths (URLs) of objects in the Kubernetes REST API; group, version, plural and scope of a kind, with a table of the
+usual built-in kinds; manifests without a name or namespace (``missing-name``, ``missing-namespace``)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Path of one object, or of all in a namespace, or (without namespace) of all there are, or of a subresource
-        there; percent-encoded. Of a kind without namespaces ``namespace`` is passed over; the path of an object of
-        another kind is right with its namespace only."""
+        """Path of one object, of all in a namespace, of all there are (without ``namespace``), or of a subresource;
+        percent-encoded. ``namespace`` is passed over for a kind without namespaces, and needed for one object of any
+        other."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
@@ -40,16 +40,15 @@ class Resource:
 
 
 def _table(group: str, version: str, namespaced: str, cluster: str = "") -> t.Iterator[Resource]:
-    """The resources of one group and version, by the names of their kinds, parted by spaces: first those with
-    namespaces (``namespaced``), then those without (``cluster``)."""
+    """The resources of one group and version; ``namespaced`` and ``cluster`` are names of kinds with and without
+    namespaces, parted by spaces."""
     for kinds, in_namespace in ((namespaced, True), (cluster, False)):
         for kind in kinds.split():
             yield Resource(group, version, kind, _plural(kind), in_namespace)
 
 
 def _plural(kind: str) -> str:
-    """The word for a built-in kind in paths, in lower case: ``es`` after s and x, ``ies`` for y, else ``s``;
-    ``endpoints`` stays as it is."""
+    """The word for a built-in kind in paths."""
     word = kind.lower()
     if word.endswith(("s", "x")):
         return word if word == "endpoints" else word + "es"
@@ -93,9 +92,8 @@ BUILT_IN: t.Mapping[tuple[str, str], Resource] = {
 
 
 def object_path(resource: Resource, manifest: t.Mapping[str, t.Any], where: str = "") -> str:
-    """Path of the object that a manifest describes, whose metadata, if any, is a map, and whose name and namespace are
-    texts. FleetError ``missing-name``, or ``missing-namespace`` where its kind has namespaces; ``where`` is for
-    these."""
+    """Path of the object that a manifest describes; its metadata must be a map, if any, and name and namespace texts.
+    FleetError ``missing-name``, or ``missing-namespace`` where its kind has namespaces; ``where`` is for these."""
     metadata = manifest.get("metadata") or {}
     name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
     if not name:

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """RBAC manifests of accounts on a member (ClusterRole, Role, bindings): the least permissions to read it, to apply to
-it, or to disrupt its nodes; and roles with whatever grants are given.
+it, or to disrupt its nodes; roles with whatever grants are given.
 
 Server-side apply of an object that is not there yet needs ``create`` besides ``patch``.
 """
@@ -54,12 +54,12 @@ class Subject:
     @property
     def name_suffix(self) -> str:
         """A part of the names of its roles (``ada-1f3c9a``), so that those for two subjects do not replace each other:
-        words of the last 40 characters of its name, and six digits of a digest of kind, namespace and name."""
+        words of its name, and six digits of a digest of kind, namespace and name."""
         digest = hashlib.sha256("/".join((self.kind, self.namespace, self.name)).encode()).hexdigest()
         return "-".join((*re.findall(r"[a-z0-9]+", self.name.lower()[-40:]), digest[:6]))
 
     def as_dict(self) -> dict[str, str]:
-        """As a binding names it under ``subjects``: a ServiceAccount with ``namespace``, others with ``apiGroup``."""
+        """As a binding names it under ``subjects``."""
         if self.kind == "ServiceAccount":
             return {"kind": self.kind, "name": self.name, "namespace": self.namespace}
         return {"kind": self.kind, "name": self.name, "apiGroup": _GROUP}
@@ -70,11 +70,8 @@ def read_only_manifests(
 ) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for facts, plans and check mode: nodes, pods, what bounds their
     disruption (PodDisruptionBudgets, DaemonSets, NodePools, NodeClaims), namespaces (``kube-system`` tells a cluster
-    from all others), ``/readyz``, ``/version`` and the placed ``kinds``, of which each counts once, may be read.
-    ClusterRole and Role, each with its binding behind it, in this order.
-
-    The ApplySet parents, ConfigMaps in ``namespace``, may be read there alone, unless these are among the kinds.
-    """
+    from all others), ``/readyz``, ``/version`` and the placed ``kinds`` may be read; in ``namespace`` the ApplySet
+    parents, ConfigMaps."""
     rules = [*_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE, *kinds), READ), _path_rule()]
     return (
         _home(namespace),
@@ -87,12 +84,9 @@ def read_only_manifests(
 
 def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for applying and pruning ``kinds``; nodes, pods, ``/readyz`` and
-    ``/version`` are read for it.
-
-    Namespaces are made, changed and read, but not deleted unless they are among the kinds. The ApplySet parents are
-    ConfigMaps in ``namespace``, beside the Lease on the member; both are granted there only, unless they are among the
-    kinds. Without any kinds it is what an update run needs: its members are read, and held.
-    """
+    ``/version`` are read for it. Namespaces are made, changed and read, but not deleted unless they are among the
+    kinds. The ApplySet parents, ConfigMaps, and the Lease on the member are granted in ``namespace``. Without any kinds
+    it is what an update run needs: its members are read, and held."""
     kinds = tuple(kinds)
     facts = [kind for kind in _FACTS if kind not in kinds]
     rules = [*_resource_rules(facts, READ), _path_rule(), *_resource_rules(kinds, APPLY)]
@@ -109,10 +103,7 @@ def apply_manifests(subject: Subject, kinds: t.Iterable[Resource], namespace: st
 def node_manifests(subject: Subject, namespace: str = NAMESPACE) -> tuple[Manifest, ...]:
     """The namespace, and roles with their bindings for disrupting nodes: what is read for it; nodes cordoned and
     deleted, pods evicted and deleted, NodeClaims deleted, NodePools changed and deleted, the node classes of Azure and
-    AWS read and changed; and in ``namespace`` the Lease on the member.
-
-    Pods are deleted only where a deadline says so; nodes are made on local clusters only, which have administrators.
-    """
+    AWS read and changed; and in ``namespace`` the Lease on the member. Nodes are not made by it."""
     rules = [
         *_resource_rules((*_FACTS, *_BUDGETS, _NAMESPACE), READ),
         _path_rule(),
@@ -139,8 +130,7 @@ class Grant:
     names: tuple[str, ...] = ()
 
     def as_rule(self) -> Manifest:
-        """The grant as a rule of a role (``apiGroups``, ``resources``, ``verbs``, and ``resourceNames`` if it has
-        any)."""
+        """The grant as a rule of a role."""
         rule: Manifest = {"apiGroups": [self.group], "resources": list(self.resources), "verbs": list(self.verbs)}
         return rule | ({"resourceNames": list(self.names)} if self.names else {})
 
@@ -148,9 +138,9 @@ class Grant:
 def role_manifests(
     name: str, subject: Subject, everywhere: t.Iterable[Grant], inside: t.Mapping[str, t.Iterable[Grant]]
 ) -> tuple[Manifest, ...]:
-    """Roles, named for ``name``, each with its binding: a ClusterRole with the grants ``everywhere`` in a cluster, if
-    there are any, and a Role ``inside`` each of these namespaces, in the order given, one without grants too. The
-    namespace ``gitops-fleet`` comes before them where it is one of these; the others have to be there."""
+    """Roles, named for ``name``, each with its binding: a ClusterRole with the grants ``everywhere``, if there are any,
+    and a Role ``inside`` each of these namespaces, also of one without grants. The namespace ``gitops-fleet`` comes
+    first where it is among them; the others have to be there."""
     made: list[Manifest] = [_home(NAMESPACE)] if NAMESPACE in inside else []
     rules = [each.as_rule() for each in everywhere]
     made += _cluster_role(f"gitops-fleet-{name}-{subject.name_suffix}", rules, subject) if rules else ()

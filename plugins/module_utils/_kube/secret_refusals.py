@@ -1,11 +1,11 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What may be told of a refused Secret without its values: reason and field paths, but not the words of API servers and
-webhooks, which hold values; and whether a request holds a Secret.
+"""What may be told of a refused Secret without its values: the reason and field paths, but not the words of API servers
+and webhooks; whether a request holds a Secret.
 
-Kubernetes 1.36 does so for a value of another type, a map or a list in place of text, a key that is none, a label or
-an annotation, an unknown field, and whatever an admission webhook likes to say.
+Kubernetes 1.36 puts values of the Secret into its message, for instance where one is of another type, a key is not
+valid or a field is unknown; an admission webhook says whatever it likes.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _DEEPEST, _MOST_PATHS, _MOST_SHOWN = 8, 2_000, 10
 
 
 def holds_secrets(path: str, body: t.Any) -> bool:
-    """Whether a request speaks of a Secret: by its path, or by an object in its body, also one within an envelope, up
-    to eight levels deep. A reference, with kind and name alone, is none; ``secrets`` anywhere in the path is one."""
+    """Whether a request speaks of a Secret: ``secrets`` is a part of its path, or its body, down to eight levels, holds
+    one, as within an envelope. A reference, with kind and name alone, is none."""
     return "secrets" in path.split("?")[0].split("/") or _has_secret(body, _DEEPEST)
 
 
 def refusal_message(status: int, document: t.Mapping[str, t.Any], request: str, body: t.Any) -> str:
-    """The message about a refused Secret in words of ours alone: the request, the reason if it is a known one, else the
-    status, field paths as of ``refused_paths``, and what known phrases in the server's message mean."""
+    """The message about a refused Secret in our words alone: the request, the reason if it is a known one, else the
+    status, ``refused_paths``, and what known phrases in the server's message mean."""
     reason, message = document.get("reason"), str(document.get("message") or "")
     why = reason if isinstance(reason, str) and reason in REASONS else f"status {status}"
     paths = refused_paths(document, body)
@@ -61,9 +61,9 @@ def refusal_message(status: int, document: t.Mapping[str, t.Any], request: str, 
 
 
 def refused_paths(document: t.Mapping[str, t.Any], body: t.Any) -> tuple[str, ...]:
-    """Paths of the body that the server names, in the body's order, the deepest where one begins another; ten at the
-    most. Only maps within maps are looked through, eight levels deep and 2,000 keys. From a key on that no Secret can
-    have it is ``[...]``."""
+    """Paths in the body that the server names, the deepest where one begins another; ten at the most. Looked for in
+    maps within maps, eight levels deep, among 2,000 keys. From the first key on that no Secret can have, where a value
+    may have slipped in, a path is ``[...]``."""
     words = f"{document.get('message') or ''}\n{_causes(document)}"
     named = [keys for keys in _paths(_as_stored(body), (), _DEEPEST, [_MOST_PATHS]) if _is_named(keys, words)]
     deepest = [keys for keys in named if not any(other[: len(keys)] == keys and other != keys for other in named)]
@@ -88,8 +88,8 @@ def _causes(document: t.Mapping[str, t.Any]) -> str:
 
 
 def _paths(value: t.Any, above: tuple[str, ...], depth: int, left: list[int]) -> t.Iterator[tuple[str, ...]]:
-    """The paths, as tuples of keys, of all that maps within maps hold, a map before what is in it; lists are not
-    entered. It ends ``depth`` levels down, and when ``left``, which is counted down in place, is used up."""
+    """The paths, as tuples of keys, of all that maps within maps hold, a map before what is in it. It ends ``depth``
+    levels down, and when ``left``, which is counted down in place, is used up."""
     if not isinstance(value, t.Mapping) or depth <= 0:
         return
     for key, inner in value.items():
@@ -101,9 +101,9 @@ def _paths(value: t.Any, above: tuple[str, ...], depth: int, left: list[int]) ->
 
 
 def _is_named(keys: tuple[str, ...], words: str) -> bool:
-    """Whether the words name the path. A top key counts where it stands alone, as in ``.data:``, ``data[x]`` or
-    ``Secret.data of type``; a deeper one behind the keys above it, as ``data[password]`` or ``data.password``, and
-    not where the name of another key only begins with it."""
+    """Whether the words name the path: a top key where it stands alone, as in ``.data:``, ``data[x]`` or ``Secret.data
+    of type``; a deeper one behind the keys above it, as ``data[password]`` or ``data.password``, and not where the name
+    of another key only begins with it."""
     *above, last = keys
     if not above:
         return bool(re.search(rf"(?:^|[\s.\[\"]){re.escape(last)}(?=[:.\[\"]|$| of type)", words, re.MULTILINE))
@@ -112,8 +112,7 @@ def _is_named(keys: tuple[str, ...], words: str) -> bool:
 
 
 def _shown(keys: tuple[str, ...]) -> str:
-    """The path as text, down to the first key that no key of a Secret can be, for which ``[...]`` stands: a value may
-    have slipped into it."""
+    """The path as text, down to the first key that no Secret can have, for which ``[...]`` stands."""
     path = ""
     for key in keys:
         if not _KEY.fullmatch(key):
@@ -123,8 +122,7 @@ def _shown(keys: tuple[str, ...]) -> str:
 
 
 def _has_secret(value: t.Any, depth: int) -> bool:
-    """Whether the value is or holds a Secret, up to ``depth`` levels deep; a reference, with kind and name alone, is
-    none."""
+    """Whether the value is or holds a Secret, up to ``depth`` levels deep; a reference is none."""
     if depth <= 0:
         return False
     if isinstance(value, t.Mapping):

@@ -1,15 +1,14 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""A ``coordination.k8s.io`` Lease that is there only while somebody works, taken, renewed and released by one owner at
-a time, who may have several workers; expired ones taken over; one held by others (``member-held``), or lost
+"""A ``coordination.k8s.io`` Lease that is there only while somebody works, held by one owner at a time, who may have
+several workers: taken, renewed, released; expired ones taken over; one held by others (``member-held``), or lost
 (``member-lost``).
 
-Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner share
-it: they stand in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch
-(``leaseTransitions``) one higher, when it was not renewed for its time to live and 30 s by the API server's clock;
-clocks of runners are never looked at. Whatever stands in a Lease was written by somebody else: nothing in it is
-trusted to have a form.
+Taking it is one request where nobody has it (``create``), giving it up another (``delete``). Workers of one owner stand
+in an annotation, and the last one deletes it. Another owner's is taken over, with an epoch (``leaseTransitions``) one
+higher, when it was not renewed for its time to live and 30 s by the API server's clock; clocks of runners are never
+looked at. Anybody may have written a Lease: nothing in it is trusted to have a form.
 """
 
 from __future__ import annotations
@@ -94,11 +93,9 @@ class _Seen:
 
 def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds: int) -> SharedLease:
     """Takes the lease for this worker, for ``seconds`` after each renewal; beside workers of its owner that are in it,
-    if their time is not over. OthersHold while another owner has it, FleetError ``member-held`` if others keep changing
-    it, ApiError ``not-found`` without the namespace, ``bad-answer`` without a Date, FleetError as of a request.
-
-    A Lease without ``renewTime`` was never renewed, and counts from its creation.
-    """
+    if their time is not over. A Lease without ``renewTime`` counts from its creation. OthersHold while another owner
+    has it, FleetError ``member-held`` if others keep changing it, ApiError ``not-found`` without the namespace,
+    ``bad-answer`` without a Date, FleetError as of ``request``."""
     path, one = _RESOURCE.path(namespace), _RESOURCE.path(namespace, name)
     mine: Document = {worker.task: {"token": worker.token, "text": worker.text, "seconds": seconds}}
     for _attempt in range(_ATTEMPTS):
@@ -129,7 +126,7 @@ def take(client: KubeClient, namespace: str, name: str, worker: Worker, seconds:
 
 def worker_count(client: KubeClient, namespace: str, name: str) -> int:
     """How many workers stand in the lease, 0 where it is not there or tells none; those whose time is over count.
-    FleetError as of a request, ApiError ``bad-answer`` without a Date."""
+    FleetError as of ``request``, ApiError ``bad-answer`` without a Date."""
     try:
         return len(_look(client, _RESOURCE.path(namespace, name))[1].workers)
     except ApiError as error:
@@ -141,7 +138,7 @@ def worker_count(client: KubeClient, namespace: str, name: str) -> int:
 def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
     """The lease, renewed for all its workers, also when its time is over and nobody has taken it. FleetError
     ``member-lost`` if it is not ours any more, or others write it at every attempt: nothing is to be written after
-    that. ApiError ``bad-answer`` without a Date; FleetError as of a request."""
+    that. ApiError ``bad-answer`` without a Date; FleetError as of ``request``."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     for _attempt in range(_ATTEMPTS):
         try:
@@ -163,7 +160,7 @@ def renew(client: KubeClient, lease: SharedLease) -> SharedLease:
 def release(client: KubeClient, lease: SharedLease) -> None:
     """Gives it up, and deletes it where no other worker of the owner is left. Nothing is done if it was lost, or if
     others write it at every attempt: it then becomes free by its time. ApiError ``bad-answer`` without a Date;
-    FleetError as of a request."""
+    FleetError as of ``request``."""
     one = _RESOURCE.path(lease.namespace, lease.name)
     version = lease.resource_version if lease.alone else ""
     for _attempt in range(_ATTEMPTS):
@@ -198,8 +195,8 @@ def _look(client: KubeClient, path: str) -> tuple[Document, _Seen, datetime]:
 
 
 def _seen(current: Document) -> _Seen:
-    """What stands in a Lease, whatever it is: ``since`` and ``renewed`` are those of its creation where it tells none,
-    ``holder`` is cut to 300 characters."""
+    """What stands in a Lease, whatever it is: ``since`` and ``renewed`` are those of its creation where it tells
+    none."""
     metadata, form = mapping_in(current, "metadata"), lease_form(current)
     annotations = mapping_in(metadata, "annotations")
     created = moment(metadata.get("creationTimestamp"))
@@ -220,7 +217,7 @@ def _seen(current: Document) -> _Seen:
 
 
 def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -> None:
-    """OthersHold if the Lease has a holder and was renewed in time; whose it is does not matter here."""
+    """OthersHold if the Lease has a holder, whoever that is, and was renewed in time."""
     if not seen.holder or seen.renewed is None:
         return
     if not _is_alive(seen, now):
@@ -237,8 +234,7 @@ def _refuse_if_held(client: KubeClient, name: str, seen: _Seen, now: datetime) -
 
 
 def _is_alive(seen: _Seen, now: datetime) -> bool:
-    """Whether it was renewed in time, with ``SKEW`` to spare: whoever worked under one that was not has lost it. False
-    if it never was."""
+    """Whether it was renewed in time, with ``SKEW`` to spare: whoever worked under one that was not has lost it."""
     return seen.renewed is not None and now - seen.renewed <= timedelta(seconds=seen.seconds) + SKEW
 
 
@@ -296,7 +292,7 @@ def _as_ours(document: Document, namespace: str, name: str, worker: Worker, seco
 
 def _longest(workers: t.Mapping[str, Document], otherwise: int) -> int:
     """Seconds for which the longest of the workers, of which there is one at least, is waited for; ``otherwise`` for
-    one that does not say, 0 for one that says no whole number."""
+    one that does not say."""
     return max(as_32_bits(each.get("seconds", otherwise)) for each in workers.values())
 
 

@@ -1,8 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""HTTP and TLS connections to API servers: pools, proxies, headers, time limits, when a server certificate ends; errors
-of connections, certificates and time-outs in our words; ``urllib3`` is imported here alone (``missing-library``)."""
+"""HTTP and TLS connections to API servers: pools, proxies, headers, time limits, when a server's certificate ends;
+failures of connections, certificates and time-outs as ApiErrors; ``urllib3`` is imported here alone
+(``missing-library``)."""
 
 from __future__ import annotations
 
@@ -44,12 +45,12 @@ def pool(
     size: int,
     met: t.Callable[[datetime], None] = lambda _ends: None,
 ) -> t.Any:
-    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them, alive by a sign each
-    30 s where the system can; more at once are opened and not kept. Nothing is tried again. ``context`` is None for
-    plain HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
+    """A pool of connections to one server, safe for many threads, that keeps ``size`` of them, with a sign of life
+    after 30 s of silence where the system can; more at once are opened and not kept. ``context`` is None for plain
+    HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
 
-    What people are to be told of the connection goes to ``USES``; an insecure one silences urllib3's own warning in
-    this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too, ``kubeconfig-invalid`` for a
+    What people are to be told of the connection goes to ``USES``; urllib3's own warning of an insecure one is silenced
+    in this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too, ``kubeconfig-invalid`` for a
     URL that urllib3 cannot read.
     """
     if urllib3 is None:
@@ -78,8 +79,7 @@ def pool(
 
 
 def _telling(connect: t.Callable[[t.Any], None], met: t.Callable[[datetime], None]) -> t.Callable[[t.Any], None]:
-    """``connect`` of a connection, that tells ``met`` afterwards when the server's certificate ends, if that is
-    known."""
+    """``connect`` of a connection, that tells ``met`` afterwards when the server's certificate ends, if known."""
 
     def connected(self: t.Any) -> None:
         """Connects, and tells ``met``."""
@@ -97,8 +97,8 @@ def _direct(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 class _TimedResponse(http.client.HTTPResponse):
-    """A response that has the read timeout as a whole, status line and headers included: without, a server that sends
-    a byte now and then, or ``100 Continue`` without end, would hold us for ever."""
+    """A response that has the read timeout as a whole, headers included: otherwise a server that sends a byte now and
+    then, or ``100 Continue`` without end, would hold us for ever."""
 
     def __init__(self, sock: t.Any, *arguments: t.Any, **named: t.Any) -> None:
         super().__init__(t.cast(t.Any, _Until(sock)), *arguments, **named)
@@ -127,8 +127,7 @@ class _Until(io.RawIOBase):
         return True
 
     def readinto(self, buffer: t.Any) -> int | None:
-        """The next bytes; sets the socket's timeout to what is left. TimeoutError once the time for the whole answer is
-        over."""
+        """The next bytes; sets the socket's timeout to what is left. TimeoutError once that is nothing."""
         if self._end is not None:
             left = self._end - time.monotonic()
             if left <= 0:
@@ -164,13 +163,14 @@ def _proxied(connection: Connection, options: dict[str, t.Any]) -> t.Any:
 
 
 def timeouts(connect: float, read: float) -> t.Any:
-    """Limits for connecting, and for the whole of an answer (``_TimedResponse``), both in seconds; after ``pool``."""
+    """Limits for connecting, and for the whole of an answer (``_TimedResponse``), both in seconds. Needs ``urllib3``,
+    which ``pool`` asks for."""
     return urllib3.Timeout(connect=connect, read=read)
 
 
 def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
-    """Headers for a request, of which some may repeat, as Impersonate-Group does. Needs ``urllib3``: AttributeError
-    without it."""
+    """Headers for a request, of which some may repeat, as Impersonate-Group does. Needs ``urllib3``, which ``pool``
+    asks for."""
     headers = urllib3.HTTPHeaderDict()
     for name, value in pairs:
         headers.add(name, value)
@@ -178,15 +178,15 @@ def header_dict(pairs: t.Iterable[tuple[str, str]]) -> t.Any:
 
 
 def is_failure(error: Exception) -> bool:
-    """Whether this, raised by a request, is a fault of the way to the server, and not of this program; after
-    ``pool``."""
+    """Whether this, raised by a request, is a fault of the way to the server, and not of this program. Needs
+    ``urllib3``, which ``pool`` asks for."""
     return isinstance(error, (failures.HTTPError, OSError))
 
 
 def as_api_error(error: Exception, connection: Connection, answering: bool) -> ApiError:
-    """Our error for one of urllib3's, given back: ``unreachable``, which is ``Unanswered`` where the connection was
-    closed, ``timeout``, ``certificate``, ``credentials-expired`` or ``unauthorized`` for a client certificate,
-    ``bad-answer``. ``answering`` tells that the answer had begun. Passwords of a proxy are left out."""
+    """Our error for one for which ``is_failure`` is true, given back: ``unreachable``, ``timeout``, ``certificate``,
+    ``credentials-expired`` or ``unauthorized`` for a client certificate, ``bad-answer``; ``Unanswered`` for all else
+    before the answer had begun (``answering``). Passwords of a proxy are left out."""
     where, server = connection.where, connection.server
     if isinstance(error, failures.ProxyError):
         proxy = without_userinfo(connection.proxy)
@@ -231,23 +231,22 @@ def as_api_error(error: Exception, connection: Connection, answering: bool) -> A
 
 
 def _is_no_http(error: BaseException) -> bool:
-    """Whether something came that is no HTTP: no status line, or headers without end."""
+    """Whether something came that is no HTTP."""
     return isinstance(error, http.client.HTTPException) and not isinstance(
         error, (http.client.RemoteDisconnected, http.client.IncompleteRead)
     )
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The error at the end of the chain in which each is the last argument of the one before; itself if that is
-    none."""
+    """The error at the end of the chain in which each is the last argument of the one before."""
     while error.args and isinstance(error.args[-1], BaseException):
         error = error.args[-1]
     return error
 
 
 def _cause(error: BaseException) -> str:
-    """Why a connection failed, for a message: the system's words in lower case, ``no connection``, or the name of the
-    error's type; never the text of the error."""
+    """Why a connection failed, for a message: the system's words, ``no connection``, or the name of the error's type;
+    never the text of the error."""
     inner = error.__cause__ or error.__context__ or _innermost(error)
     inner = _innermost(inner)
     if isinstance(inner, OSError) and inner.strerror:
@@ -258,7 +257,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _tls_error(error: BaseException, connection: Connection) -> ApiError:
-    """The error for a failed TLS handshake: ``certificate``, ``credentials-expired`` or ``unauthorized`` where the
+    """The error for a failed TLS handshake: ``certificate``; ``credentials-expired`` or ``unauthorized`` where the
     server refused ours, ``bad-answer`` where it speaks no TLS."""
     where, server = connection.where, connection.server
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -276,8 +275,7 @@ def _tls_error(error: BaseException, connection: Connection) -> ApiError:
 
 
 def _verification(error: ssl.SSLCertVerificationError, server: str) -> tuple[str, str]:
-    """Message and hint for a server's certificate that was not accepted: another name, expired, not valid yet, or of
-    another authority."""
+    """Message and hint for a server's certificate that was not accepted."""
     if error.verify_code in (_OTHER_HOST, _OTHER_ADDRESS):
         return (
             f"the certificate of {server} is for another name",

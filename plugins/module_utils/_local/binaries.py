@@ -75,8 +75,7 @@ def silent(_text: str) -> None:
 
 
 def cache_root(environ: t.Mapping[str, str] | None = None) -> Path:
-    """The folder in which built and downloaded binaries are kept, below ``XDG_CACHE_HOME`` or ``~/.cache``; ``environ``
-    is that of this process if it is not given. Nothing is made."""
+    """The folder of built and downloaded binaries, below ``XDG_CACHE_HOME`` or ``~/.cache``. Nothing is made."""
     environ = os.environ if environ is None else environ
     return Path(user_folder("XDG_CACHE_HOME", "~/.cache", environ), "gitops-fleet", "binaries")
 
@@ -124,10 +123,9 @@ def provide(
     """The folder with the binaries of a recipe; got into the cache first where needed (and ``build`` allows).
 
     What was got earlier is used if it is still, byte for byte, what was got: all of it, or the binaries ``names``.
-    Release files, where they can be had and ``FLEET_RELEASES`` is not ``off``, come before a build; one by another Go
-    is used where neither can be. Without ``build`` it may be a folder that is not there yet, as with ``check``, which
-    writes nothing. FleetError as of ``get_binaries``, but for its names and version; others as of ``places_of``,
-    ``_go``, ``_got``.
+    Release files, unless ``FLEET_RELEASES`` is ``off``, come before a build; one by another Go is used where neither
+    can be. Without ``build``, and with ``check``, which writes nothing, it may be a folder that is not there yet.
+    FleetError as of ``get_binaries``, but for its names and version; others as of ``places_of``, ``_go``, ``_got``.
     """
     root, names = cache or cache_root(), one.names if names is None else names
     places = places_of(one, root)
@@ -164,7 +162,7 @@ class Places:
 
 def places_of(one: Recipe, root: Path) -> Places:
     """Where a recipe's binaries are or would come in the cache ``root``. FleetError ``bad-option``, ``go-missing``, and
-    as of ``own_folder`` for a cache that is there; other errors as of it, OSError as of ``cache_key``."""
+    errors as of ``own_folder`` for a cache that is there; OSError as of ``cache_key``."""
     if os.path.exists(root):
         own_folder(root)
     go = _go_facts()
@@ -227,8 +225,8 @@ def _compile(one: Recipe, name: str, package: str, target: Path, say: Say) -> No
 
 
 def _copy_shipped(one: Recipe, making: Path) -> None:
-    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError, FleetError
-    ``unwritable-folder``, and errors as of ``_go``."""
+    """Copies ``*.yaml``, ``*.json`` of ``shipped`` folders, but for ``kustomization.yaml``. OSError; FleetError as of
+    ``_go`` and ``make_folder``."""
     if not one.shipped:
         return
     module = _module_folder(one, one.module)
@@ -252,9 +250,9 @@ def _module_folder(one: Recipe, module: str) -> Path:
 
 
 def any_build(one: Recipe, root: Path, names: t.Collection[str], no_releases: str = "", check: bool = False) -> Path:
-    """The first finished build or download of the recipe, by path, in which nothing is wrong with ``names``, whatever
-    Go made it. FleetError ``damaged-binary`` if none can be used, ``go-missing`` if there is none, and as of
-    ``build_fault``; ``no_releases`` is why no release files are had, or empty."""
+    """The first finished build or download of the recipe in which nothing is wrong with ``names``, whatever Go made it.
+    FleetError ``damaged-binary`` if none can be used, ``go-missing`` if there is none, and as of ``build_fault``;
+    ``no_releases`` is why no release files are had, or empty."""
     hint = "install Go 1.26 or later, or give a folder of ready binaries (binaries_dir)"
     damaged: list[Problem] = []
     for folder in sorted(root.glob(f"{one.product}-{one.version}-*")):
@@ -381,7 +379,8 @@ def _ask_version(path: Path, _state: tuple[int, ...]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Gets the families chosen, or all; prints where they are. Exit status 0; 1 with the FleetError told. OSError."""
+    """Gets the families chosen, or all; prints where they are. Exit status 0, or 1 with the FleetError told; or
+    OSError."""
     parser = argparse.ArgumentParser(prog="binaries", description="Get the binaries of local control planes.")
     parser.add_argument("--family", action="append", choices=[one.family for one in RECIPES])
     chosen = parser.parse_args(arguments).family

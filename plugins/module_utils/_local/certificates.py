@@ -68,11 +68,10 @@ _IDENTITIES = (
 
 def make_pki(folder: Path, cluster: str, now: datetime | None = None, not_after: datetime | None = None) -> None:
     """Fill ``folder``: CA (``ca``), each identity but Karpenter's, and the pair that signs service account tokens
-    (``sa.key, sa.pub``).
+    (``sa.key, sa.pub``). Nothing is done if it is there: it is written beside and renamed, so it is whole or not there.
 
-    Does nothing if the folder is there: it is written beside and renamed, so it is whole or not there. ``not_after``
-    ends all certificates but the CA's; ten years by default. Instants are aware. One caller at a time. FleetError
-    ``unwritable-folder``, ``missing-library``.
+    ``not_after`` ends all certificates but the CA's; ten years by default. Instants are aware. One caller at a time.
+    FleetError ``unwritable-folder``, ``missing-library``.
     """
     if folder.is_dir():
         return
@@ -93,9 +92,9 @@ def sign(
     folder: Path, identity: CertificateIdentity, now: datetime | None = None, not_after: datetime | None = None
 ) -> tuple[Path, Path]:
     """Writes a new key (mode 0600) and its certificate by the CA of ``folder`` there, over those of before; the paths,
-    certificate first. Instants are aware; it begins five minutes before ``now`` and ends ten years later by default;
-    what would end before it begins, begins a day before its end. FleetError ``state-unreadable`` for a CA that is
-    damaged, ``unwritable-folder``, ``missing-library``."""
+    certificate first. Instants are aware; it begins five minutes before ``now``, or a day before an end that is
+    earlier, and by default ends ten years later. FleetError ``state-unreadable`` for a damaged CA,
+    ``unwritable-folder``, ``missing-library``."""
     _need_library()
     began = (now or datetime.now(UTC)) - _BACKDATED
     ends = not_after or began + VALID_FOR
@@ -128,15 +127,13 @@ def _authority(folder: Path) -> tuple[t.Any, t.Any]:
 
 
 def unreadable_keys(folder: Path) -> FleetError:
-    """The FleetError ``state-unreadable`` for keys in ``folder`` that are gone, or damaged; it is given back, not
-    raised."""
+    """The FleetError ``state-unreadable``, given back, for keys in ``folder`` that are gone, or damaged."""
     text = f"keys or certificates in {folder} are gone, or cannot be read"
     return FleetError("state-unreadable", text, hint="make the cluster absent and present again")
 
 
 def _make_ca(folder: Path, cluster: str, now: datetime) -> None:
-    """Writes the key (mode 0600) and the certificate of a new CA, named for the cluster, which ends ten years after
-    ``now``. OSError."""
+    """Writes the key (mode 0600) and the certificate of a new CA, named for the cluster. OSError."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{cluster}-ca")])
     certificate = (
@@ -193,7 +190,7 @@ def _subject(identity: CertificateIdentity) -> t.Any:
 
 
 def _purposes(identity: CertificateIdentity) -> list[t.Any]:
-    """The uses of a certificate as the extension lists them: servers, clients, or both in this order."""
+    """The uses of a certificate as the extension lists them."""
     server = [ExtendedKeyUsageOID.SERVER_AUTH] if identity.serves else []
     return server + ([ExtendedKeyUsageOID.CLIENT_AUTH] if identity.is_client else [])
 

@@ -73,10 +73,10 @@ def present(
     """Make the cluster as ``spec`` says: new, started, repaired, upgraded by a minor, with more or fewer nodes.
 
     Ports that it lacks come out of ``ports``. ``timeout`` is seconds for all but waiting for another process and
-    getting binaries. ``say`` hears of each step once all are done. With ``check`` nothing is changed, started or built,
-    and the outcome alone says what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``,
-    ``converge.bring_up``, ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``,
-    ``minor-skipped``, ``busy``. Their other errors (OSError) come through.
+    getting binaries. ``say`` hears of each step once all are done. With ``check`` nothing is done, and the outcome says
+    what would be. FleetError: codes of ``spec.refuse_bad``, ``binaries.get_binaries``, ``converge.bring_up``,
+    ``settle_nodes`` and ``planned``, and ``linux-only``, ``bad-path``, ``downgrade-refused``, ``minor-skipped``,
+    ``busy``. Their other errors (OSError) come through.
     """
     _require_linux()
     refuse_bad(spec)
@@ -106,7 +106,7 @@ def started(
 ) -> LocalOutcome:
     """Start what was stopped, or has died, as it was: its version, profile, users, nodes, ports and data. ``timeout``
     as for ``present``. With ``check`` nothing is done, and the outcome says what would be. Errors as for ``present``,
-    FleetError ``bad-name``, and ``no-such-cluster``, also for one that never got as far as running."""
+    FleetError ``bad-name``, and ``no-such-cluster``, also for one that was never complete."""
     _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -136,11 +136,12 @@ def upgraded(
     cache: Path | None = None,
     timeout: float = TIMEOUT,
 ) -> LocalOutcome:
-    """Put a newer Kubernetes (``version`` as in ``ClusterSpec``) on the same data; profile, nodes, users, ports and all
-    else stay. Finish what was cut off, and start what does not run.
+    """Put a newer Kubernetes (``version`` as in ``ClusterSpec``) on the same data; all else stays, as nodes and users.
+    Finish what was cut off, and start what does not run.
 
     Each upgrade that it makes gets one line, which names ``operation``, in ``<root>/upgrades.log``. ``timeout`` as for
-    ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that never ran.
+    ``present``. Errors as for it, FleetError ``bad-name``, and ``no-such-cluster``, also for one that was never
+    complete.
     """
     _require_linux()
     root = states.resolved_root(root)
@@ -168,10 +169,10 @@ def upgraded(
 
 
 def stopped(name: str, root: Path | None = None, say: Say = silent, *, check: bool = False) -> LocalOutcome:
-    """End the processes; data, keys and ports are kept. That it is to be stopped is recorded first: cut off, it counts
-    as running or degraded until the last process has ended. ``say`` hears only that another process is waited for. With
-    ``check`` nothing is done, and the outcome says what would be. FleetError ``no-such-cluster``, ``bad-name``,
-    ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``, and as of ``state.load``."""
+    """End the processes; data, keys and ports are kept. That it is to be stopped is recorded first. ``say`` hears only
+    that another process is waited for. With ``check`` nothing is done, and the outcome says what would be. FleetError
+    ``no-such-cluster``, ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only``,
+    and as of ``state.load``."""
     _require_linux()
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
@@ -192,8 +193,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
     """End the processes and remove all that was kept, also of a cluster that is half made, half removed or damaged;
     nothing is changed if there is none. Its lock file and its lines in ``upgrades.log`` stay. ``say`` hears only that
     another process is waited for. With ``check`` nothing is done, and the outcome says what would be. FleetError
-    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and
-    as of ``merge_kubeconfigs``."""
+    ``bad-name``, ``bad-path``, ``cannot-stop``, ``busy``, ``unwritable-folder``, ``linux-only`` if there is one, and as
+    of ``merge_kubeconfigs``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     before, gone = status(root, name), ClusterStatus(name, "absent")
@@ -212,9 +213,8 @@ def absent(name: str, root: Path | None = None, say: Say = silent, *, check: boo
 
 
 def status(root: Path | None, name: str) -> ClusterStatus:
-    """What is true now, read from its folder, processes and the API server; changes nothing, never fails for a broken
-    cluster: ``incomplete`` if its state cannot be read; ``nodes`` is None where they cannot be. FleetError
-    ``bad-name``, ``bad-path``."""
+    """What is true now, by its folder, processes and the API server; never fails for a broken cluster: ``incomplete``
+    if its state cannot be read; ``nodes`` is None where they cannot be. FleetError ``bad-name``, ``bad-path``."""
     root = states.resolved_root(root)
     folder = states.cluster_dir(root, name)
     try:
@@ -233,9 +233,8 @@ def status(root: Path | None, name: str) -> ClusterStatus:
 
 
 def clusters(root: Path | None = None) -> tuple[ClusterStatus, ...]:
-    """The status of every cluster of a root, in the order of their names; none where there is no root. What a removal
-    that was cut off has left is not among them. FleetError ``state-unreadable`` where the root cannot be looked at,
-    ``bad-path``."""
+    """The status of every cluster of a root, in the order of their names; none where there is no root. FleetError
+    ``state-unreadable`` where the root cannot be looked at, ``bad-path``."""
     return tuple(status(root, name) for name in states.cluster_names(states.resolved_root(root)))
 
 
@@ -250,8 +249,8 @@ def memory(root: Path | None, name: str) -> tuple[int, int]:
 def work_on_clusters(work: t.Mapping[str, t.Callable[[], LocalOutcome]], at_once: int = 2) -> Outcomes:
     """Does the work on several clusters, by name, ``at_once`` (1 or more) at a time: one that starts keeps a CPU busy.
 
-    Outcomes are in the order of ``work``. The failure of one neither stops nor hides another: it is in ``errors``, as
-    ``member-fault`` if it is no FleetError. FleetError ``no-workers`` is raised where no thread can be started.
+    The failure of one neither stops nor hides another: it is in ``errors``, as ``member-fault`` if it is no FleetError.
+    FleetError ``no-workers`` is raised where no thread can be started.
     """
     found = in_parallel(work, threads=at_once)
     return Outcomes(
@@ -274,16 +273,15 @@ def _require_linux() -> None:
 
 
 def _told(name: str, words: tuple[str, ...], before: ClusterStatus, after: ClusterStatus, say: Say) -> LocalOutcome:
-    """The outcome of the steps ``words``, which were done (none: nothing is changed); each is said, behind the
-    cluster's name."""
+    """The outcome of the steps ``words``, which were done; each is said, behind the cluster's name."""
     for word in words:
         say(f"{name}: {word}")
     return LocalOutcome(bool(words), words, before, after)
 
 
 def _locked(root: Path, name: str, say: Say) -> t.ContextManager[None]:
-    """The lock of the cluster, a context manager; ``say`` is told if it is waited for, half an hour at most. FleetError
-    as of ``cluster_lock``."""
+    """The lock of the cluster; ``say`` is told if it is waited for, half an hour at most. FleetError as of
+    ``cluster_lock``."""
 
     def waiting() -> None:
         """Says that it is waited for."""
@@ -338,8 +336,7 @@ def _before(root: Path, name: str) -> ClusterStatus:
 
 
 def _refuse_step(spec: ClusterSpec, before: ClusterStatus, binaries: t.Mapping[str, Binary]) -> None:
-    """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data; never for a
-    cluster without a version on record."""
+    """FleetError as of ``refuse_bad_step`` if the API server at hand must not be put on the cluster's data."""
     if before.version:
         refuse_bad_step(spec.name, before.version, binaries["kube-apiserver"].version)
 
@@ -362,8 +359,8 @@ def _forecast(spec: ClusterSpec, root: Path, binaries: t.Mapping[str, Binary]) -
 
 
 def _end_all(folder: Path) -> None:
-    """Ends all processes of the cluster: those that the state knows in good order, then those that it does not.
-    FleetError ``cannot-stop``, ``unwritable-folder``; OSError without /proc."""
+    """Ends all processes of the cluster, those that the state knows first. FleetError ``cannot-stop``,
+    ``unwritable-folder``; OSError without /proc."""
     state = _load_any(folder)
     if state is not None:
         control_plane.halt(folder, state, tuple(state.processes))

@@ -5,7 +5,7 @@
 while it works (``go build -v``).
 
 It names a package when it begins with it, and none that it has compiled earlier. All that the package imports is there
-then, so what is done can be told at any time, whatever was kept of a build that was broken off.
+then, so what is done is known even where an earlier build was broken off.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ class CompileProgress:
     def __init__(
         self, what: str, listed: str, say: t.Callable[[str], None], clock: t.Callable[[], float] = time.monotonic
     ) -> None:
-        """``listed`` has a line for each package: its path and those that it imports, as of ``FORMAT``. Time counts
-        from now on, in seconds of ``clock``: nothing is said in the first 10."""
+        """Time counts from now on: nothing is said in the first 10 seconds."""
         rows = (line.split(" ") for line in listed.splitlines())
         self._imports = {package: imports for package, *imports in rows}
         self._done: set[str] = set()
@@ -62,6 +61,6 @@ class CompileProgress:
 
     def _known(self, package: str) -> list[str]:
         """Those packages of the program that it imports itself. The standard library keeps its own copies of a few
-        under ``vendor/``; where there is one, it is given beside the other."""
+        under ``vendor/``; where there is one, it is given, too."""
         imports = self._imports[package]
         return [name for each in imports for name in (each, f"vendor/{each}") if name in self._imports]

@@ -68,8 +68,8 @@ def arguments(name: str, folder: Path, ports: t.Mapping[str, int], options: Opti
 
 
 def environment(name: str, folder: Path) -> dict[str, str]:
-    """Variables that the program needs beside those that every component gets: Karpenter has no option for its login.
-    Empty for others."""
+    """Variables that the program needs beside those that every component gets: for Karpenter, which has no option for
+    it, its login."""
     return {"KUBECONFIG": str(folder / "karpenter.kubeconfig")} if name == "karpenter" else {}
 
 
@@ -124,8 +124,7 @@ def _etcd(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _apiserver(folder: Path, ports: t.Mapping[str, int], options: Options) -> tuple[str, ...]:
-    """Arguments of the API server. Users with tokens and the audit log are only there if the options have them; with
-    profile ``api``, where nobody makes service accounts, it does not wait for them."""
+    """Arguments of the API server."""
     pki = folder / "pki"
     made = [
         f"--etcd-servers=https://{HOST}:{ports['etcd']}",
@@ -186,8 +185,7 @@ def _scheduler(folder: Path, ports: t.Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _common_arguments(folder: Path, identity: str, port: int) -> tuple[str, ...]:
-    """Arguments that controller manager and scheduler have in common, with the kubeconfig of ``identity`` and the port
-    to listen on."""
+    """Arguments that controller manager and scheduler have in common, with the kubeconfig of ``identity``."""
     login = folder / f"{identity}.kubeconfig"
     return (
         f"--kubeconfig={login}",

@@ -70,9 +70,8 @@ class ControlPlanePlan:
 def decide(
     wanted: t.Mapping[str, Component], running: t.Mapping[str, Component], died: t.Collection[str] = ()
 ) -> ControlPlanePlan:
-    """What turns ``running`` into ``wanted``: all three parts in the order of starting, empty if nothing has to be
-    done. ``died`` are those that ended without being told to; only the words tell that. Names that stand in no profile
-    are passed over."""
+    """What turns ``running`` into ``wanted``. ``died`` are those that ended without being told to; only the words tell
+    that. Names that stand in no profile are passed over."""
     halt, begin, words = [], [], []
     for name in _ORDER:
         want, have = wanted.get(name), running.get(name)
@@ -87,7 +86,7 @@ def decide(
 
 
 def _words(name: str, want: Component | None, have: Component | None, died: bool) -> str:
-    """The step from ``have`` (None: it does not run) to ``want`` (None: it shall not), which differ, in words."""
+    """The step from ``have`` (None: it does not run) to ``want`` (None: it shall not), which differ."""
     if want is None:
         return f"stop {name}"
     if have is None:
@@ -113,7 +112,7 @@ def api_server_can_be_asked(alive: t.Collection[str]) -> bool:
 
 
 def leftovers(folder: Path, state: State | None) -> tuple[ProcessId, ...]:
-    """Processes of this cluster that its state does not know, which are all if it is None, as of ``processes_marked``:
+    """Processes of this cluster, as of ``processes_marked``, that its state does not know, all of them for None:
     whoever started them was killed before noting them, or they are children of others. OSError without /proc."""
     known = {one.id for one in state.processes.values()} if state else set()
     return tuple(one for one in processes_marked(str(folder)) if one not in known)
@@ -131,18 +130,16 @@ def end_leftovers(folder: Path, state: State | None) -> int:
 
 
 def taken_ports(state: State, names: t.Iterable[str]) -> tuple[int, ...]:
-    """Ports of components about to be started that are not free, for somebody else listens on them, in the order of
-    ``names``. The state has a port for each user of ``LISTENS``. OSError as of ``is_free``."""
+    """Ports of components about to be started that are not free. The state has a port for each user of ``LISTENS``.
+    OSError as of ``is_free``."""
     ports = (state.ports[user] for name in names for user in LISTENS[name])
     return tuple(port for port in ports if not is_free(port))
 
 
 def halt(folder: Path, state: State, names: t.Collection[str], grace: float = 15.0) -> State:
     """Stop components, users before servers, and record the state without them; names that do not run are passed over.
-    Others may take their ports from then on. ``grace`` seconds are for each group of them, before SIGKILL.
-
-    FleetError ``cannot-stop`` (the recorded state lacks what was stopped before that), ``unwritable-folder``.
-    """
+    Others may take their ports from then on. ``grace`` seconds are for each group of them, before SIGKILL. FleetError
+    ``cannot-stop`` (the recorded state lacks what was stopped before that), ``unwritable-folder``."""
     for group in _STOP_GROUPS:
         there = [name for name in group if name in names and name in state.processes]
         stop([state.processes[name].id for name in there], grace)
@@ -159,9 +156,9 @@ def begin(
     binaries: t.Mapping[str, Binary],
     end: float,
 ) -> State:
-    """Start the components ``names``, servers before users, each noted at once (after an error those that were started
-    run on, and are on record); the new state, when all that ``wanted`` names take connections, the API server is ready,
-    and the controller manager has made a first account; by ``end`` (monotonic).
+    """Start the components ``names``, servers before users, each recorded at once (after an error those that were
+    started run on); the new state, when all that ``wanted`` names take connections, the API server is ready, and the
+    controller manager has made a first account; by ``end`` (monotonic).
 
     ``names`` are among ``wanted``, and have their ``binaries``; the kubeconfigs are written before. FleetError
     ``cannot-start``, ``unwritable-folder``, and errors of ``client``, ``wait``, ``_not_ready``, and for Karpenter of
@@ -232,8 +229,8 @@ def wait(folder: Path, state: State, missing: t.Callable[[], str], end: float) -
 
 
 def _died(folder: Path, state: State, name: str) -> FleetError:
-    """The FleetError, given back, for a component that ended: ``port-taken`` if the end of its log says so, else
-    ``component-died`` with that end. What its log held before it was started does not count."""
+    """The FleetError, given back, for a component that ended: ``port-taken`` if the end of its log since it was started
+    says so, else ``component-died`` with that end."""
     log = log_of(folder, name)
     tail = last_lines(log, since=state.processes[name].log_before)
     if "address already in use" in tail:
@@ -253,8 +250,8 @@ def _died(folder: Path, state: State, name: str) -> FleetError:
 
 
 def _not_ready(client: KubeClient) -> str:
-    """Why the API server is not ready, in words: no answer, or failing checks; empty if it is. FleetErrors that are no
-    ApiError, as of credentials, are raised."""
+    """Why the API server is not ready, in words; empty if it is. FleetErrors that are no ApiError, as of credentials,
+    are raised."""
     try:
         answer = server_readiness(client)
     except ApiError as error:
@@ -277,8 +274,7 @@ def _takes_connections(port: int) -> bool:
 
 def _no_account(client: KubeClient) -> str:
     """That the namespace ``default`` has no default service account, or cannot be asked for it, in words; empty once it
-    has. Pods are refused in a namespace until the controller manager has made it. FleetErrors that are no ApiError
-    are raised."""
+    has. Pods are refused in a namespace until it is made. FleetErrors that are no ApiError are raised."""
     try:
         client.get(_DEFAULT_ACCOUNT)
     except ApiError as error:

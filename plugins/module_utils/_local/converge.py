@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""From what a local cluster is to what its specification says, or the steps planned for that in words: processes
+"""From what a local cluster is to what its specification says, or the steps for that in words (check mode): processes
 brought up, simulated nodes made and deleted; the specification of a cluster that is there; every step may be cut off
 and done again."""
 
@@ -44,9 +44,8 @@ _COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
 
 
 def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
-    """What the cluster was asked to be, but for its nodes and their region (which an upgrade leaves alone), at another
-    version: its profile, audit, and users of tokens, as its files tell; of several token files all their users, file by
-    file in no order. FleetError ``state-unreadable``."""
+    """What the cluster was asked to be, but for its nodes and their region, which an upgrade leaves alone, and with
+    this ``version``: its profile, audit, and users of tokens, as its files tell. FleetError ``state-unreadable``."""
     try:
         # Its lines end as those of CSV do: a name may hold what Python's ``splitlines`` takes for an end.
         texts = [path.read_text("utf-8") for path in folder.glob("tokens-*.csv")]
@@ -59,9 +58,9 @@ def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
 
 
 def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps that ``bring_up`` would take for a cluster that is there, in words, none if it is as it should be: what
-    is left over or unfinished, components in the order of starting, the kubeconfig; reads only, and asks no API server.
-    FleetError ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError without /proc."""
+    """The steps that ``bring_up`` would take for a cluster that is there, in words, none if it is as it should be;
+    reads only, and asks no API server. FleetError ``missing-stages``, and as of ``kubeconfigs.is_written``; OSError
+    without /proc."""
     pki = folder / "pki"
     keyed = pki.is_dir()
     words = _leftover_words(len(control_plane.leftovers(folder, state))) + _finishing_words(state)
@@ -73,8 +72,8 @@ def planned_start(spec: ClusterSpec, folder: Path, state: State, binaries: Binar
 
 
 def planned(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> tuple[str, ...]:
-    """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are not spoken of where
-    the API server or etcd does not run, or the kubeconfig has to be written. Errors as of ``planned_start`` and
+    """The steps of ``planned_start`` and those of ``settle_nodes``, in words; reads only. Nodes are left out where the
+    API server or etcd does not run, or the kubeconfig has to be written. Errors as of ``planned_start`` and
     ``control_plane.client``, ApiError if nodes cannot be read."""
     words = planned_start(spec, folder, state, binaries)
     if _WRITE_KUBECONFIG in words or not control_plane.api_server_can_be_asked(control_plane.running(state)):
@@ -92,11 +91,9 @@ def bring_up(
 
     Ports that the cluster lacks come out of ``ports``. ``noted`` is called whenever an API server is about to be
     started, with the version that is on record by then. The caller holds the cluster's lock; ``binaries`` has all of
-    the profile. Errors as of ``control_plane.begin``, ``halt`` and ``end_leftovers``, ``state.load``, ``make`` and
-    ``record_missing_ports``, ``certificates.make_pki`` and ``sign``, ``merge_kubeconfigs``, and FleetError
-    ``missing-stages``, after any of which what was started runs on, is on record, and is gone on with by the next call;
-    ``port-taken`` where a port of a cluster that has run before is another's, and for a new one when other ports were
-    tried twice.
+    the profile. FleetError ``missing-stages``; ``port-taken`` where a port of a cluster that was complete before is
+    another's, and for a new one when other ports were tried twice; errors as of what is called in ``control_plane``,
+    ``state``, ``certificates`` and ``kubeconfigs``. The next call goes on with what was started until then.
     """
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
@@ -121,10 +118,10 @@ def bring_up(
 
 
 def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
-    """Make and delete simulated nodes until they are as wanted and, if the specification has pools, ready; what was
-    done, in words. FleetError ``state-unreadable``, and as of ``state.load``, ``control_plane.client`` and ``wait``:
-    ``not-ready`` at ``end`` (of the monotonic clock). FleetError of requests: what was deleted and made before stays
-    so. The caller holds the cluster's lock."""
+    """Make and delete simulated nodes so that they are as wanted, and wait until they are ready, if the specification
+    has pools; what was done, in words. FleetError ``state-unreadable``, and as of ``state.load``,
+    ``control_plane.client`` and ``wait``: ``not-ready`` at ``end`` (of the monotonic clock); FleetError of requests:
+    what was done before stays so. The caller holds the cluster's lock."""
     folder = states.cluster_dir(root, spec.name)
     state = states.load(folder)
     if state is None:
@@ -140,8 +137,8 @@ def settle_nodes(spec: ClusterSpec, root: Path, end: float) -> tuple[str, ...]:
 def _converge(
     spec: ClusterSpec, root: Path, state: State, binaries: Binaries, end: float, noted: Noted | None
 ) -> tuple[str, ...]:
-    """One try of ``bring_up`` with the ports that are on record: files, then processes, which are all ended before if
-    there are no keys; the steps in words. Errors as of it, and ``port-taken`` in any case."""
+    """One try of ``bring_up`` with the ports that are on record: files, then processes; the steps in words. Errors as
+    of it, and ``port-taken`` in any case."""
     folder = states.cluster_dir(root, spec.name)
     if not (folder / "pki").is_dir():
         state = control_plane.halt(folder, state, tuple(state.processes))
@@ -221,8 +218,8 @@ def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
 
 
 def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binaries) -> bool:
-    """Writes keys and kubeconfigs, deletes token files and an audit policy that the arguments name no more, and writes
-    the files that they name; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
+    """Writes keys, kubeconfigs and the files that the arguments name, and deletes token files and an audit policy that
+    they name no more; whether the admin's kubeconfig is another now. FleetError as of ``make_pki``, ``sign`` and
     ``write_kubeconfig``, and ``missing-stages``."""
     pki = folder / "pki"
     make_pki(pki, spec.name)
@@ -246,6 +243,6 @@ def _write_files(spec: ClusterSpec, folder: Path, state: State, binaries: Binari
 
 
 def _unready(there: t.Iterable[nodes.Node]) -> str:
-    """Which nodes are not ready, in words, five by name at most; empty if all are."""
+    """Which nodes are not ready, in words; empty if all are."""
     names = nodes.unready(there)
     return f"nodes were not ready: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else ""

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""CustomResourceDefinitions (CRDs) that a component brings along, Karpenter, applied to its API server before it
-starts, and whether it serves them yet (``missing-crds``)."""
+"""CustomResourceDefinitions (CRDs) that Karpenter brings along, applied to a local cluster's API server before it
+starts, and whether that serves them yet (``missing-crds``)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 def apply_definitions(client: KubeClient, files: t.Sequence[Path]) -> tuple[str, ...]:
     """Applies the one definition in each file, by force, once all are read; gives their names in the order of the
-    files. Those before one that is refused stay applied. FleetError ``missing-crds`` without files, or without the
-    package PyYAML; errors as of ``apply_object``; OSError, UnicodeDecodeError or YAMLError for a file that cannot be
-    read."""
+    files. FleetError ``missing-crds`` without files, or without the package PyYAML; errors as of ``apply_object``,
+    after which those before stay applied; OSError, UnicodeDecodeError or YAMLError for a file that cannot be read."""
     if not files or yaml is None:
         hint = "they come along in the module: crds/*/*.yaml beside the binary; reading them takes the package PyYAML"
         raise FleetError("missing-crds", "no CustomResourceDefinitions were found for karpenter", hint=hint)
@@ -37,15 +36,15 @@ def apply_definitions(client: KubeClient, files: t.Sequence[Path]) -> tuple[str,
 
 
 def not_served(client: KubeClient, names: t.Iterable[str]) -> str:
-    """Which of them the API server does not serve yet, or does not answer about, in words and in the order given; empty
-    once it serves all. FleetErrors that are no ApiError are raised."""
+    """Which of them the API server does not serve yet, or does not answer about, in words; empty once it serves all.
+    FleetErrors that are no ApiError are raised."""
     waiting = [name for name in names if not _established(client, name)]
     return f"{', '.join(waiting)} {'were' if len(waiting) > 1 else 'was'} not served" if waiting else ""
 
 
 def _established(client: KubeClient, name: str) -> bool:
-    """Whether the definition's condition ``Established`` is True; False also for an ApiError; other
-    FleetErrors are raised."""
+    """Whether the definition's condition ``Established`` is True; False also for an ApiError; other FleetErrors are
+    raised."""
     try:
         found = client.get(f"{_DEFINITIONS}/{name}")
     except ApiError:

@@ -62,8 +62,8 @@ def write_manifest(one: Recipe, folder: Path, go: Go) -> None:
 
 def write_release_manifest(one: Recipe, folder: Path, sources: t.Mapping[str, str]) -> None:
     """Writes the bill of materials of unpacked release files, with the SHA-256 of each, into their folder as
-    ``manifest.json``; ``sources`` are where each binary came from, by its name, without the scheme; binaries are listed
-    in their order. OSError as of ``write_manifest``."""
+    ``manifest.json``; ``sources`` are where each binary came from, by its name, without the scheme. OSError as of
+    ``write_manifest``."""
     document = {
         "family": one.family,
         "module": one.module,
@@ -90,8 +90,8 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
     nothing is wrong with it.
 
     Of its binaries only ``names`` are looked at, and all else that came along; ``go`` is None where there is no
-    compiler to compare with. A file looked at that others may write to is made 0755 first; with ``check`` it keeps its
-    mode, and is judged as it would be then. FleetError ``unwritable-folder`` where the folder cannot be looked at.
+    compiler to compare with. One of these files that others may write to is made 0755 first; with ``check`` it keeps
+    its mode, and is judged as it would be then. FleetError ``unwritable-folder`` where the folder cannot be looked at.
     """
     with unwritable_as_error(folder.parent):
         try:
@@ -119,9 +119,9 @@ def build_fault(one: Recipe, folder: Path, go: Go | None, names: t.Collection[st
 
 
 def _file_fault(path: Path, wanted: str, check: bool) -> str:
-    """Why the file is not the one with that SHA-256 (in hexadecimal), or others can write to it, in words; empty if
-    nothing is wrong. One that others may write to is made 0755 before; with ``check`` one of this user's is passed over
-    in that. OSError if it fails, or the file cannot be read."""
+    """Why the file is not the one with that SHA-256, or others can write to it, in words; empty if nothing is wrong.
+    One that others may write to is made 0755 before; with ``check`` one of this user's is taken as if it were. OSError
+    if that fails, or the file cannot be read."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path.name} is no file"
     found = path.lstat()
@@ -136,15 +136,13 @@ def _file_fault(path: Path, wanted: str, check: bool) -> str:
 
 
 def _shipped(one: Recipe, folder: Path) -> list[Path]:
-    """Paths, sorted: all files there are in the recipe's ``shipped`` folders, at any depth, and its scripts, there or
-    not."""
+    """All files in the recipe's ``shipped`` folders, and its scripts, there or not; sorted."""
     files = [file for target in one.shipped for file in (folder / target).rglob("*") if not file.is_dir()]
     return sorted([*files, *(folder / name for name in one.scripts)])
 
 
 def _recipe_key(one: Recipe) -> str:
-    """The key without the compiler: finds a finished build on a machine that has no Go (any more). OSError as of
-    ``cache_key``."""
+    """The key without the compiler: finds a finished build on a machine that has no Go. OSError as of ``cache_key``."""
     return cache_key(one, {})
 
 

@@ -20,10 +20,9 @@ from .private import write_private
 
 
 def write_kubeconfig(path: Path, context: str, server: str, pki: Path, identity: CertificateIdentity = ADMIN) -> bool:
-    """Write (mode as of ``write_private``) if that changes the content, and tell whether it did; a file that has it
-    keeps its mode. ``context`` is the name of the cluster and of its one context, the current one. Keys are embedded:
-    the file can be moved. FleetError ``state-unreadable`` for keys in ``pki`` that are gone or cannot be read,
-    ``unwritable-folder``."""
+    """Write (mode as of ``write_private``) if that changes the content, and tell whether it did. ``context`` is the
+    name of the cluster and of its one context, the current one. Keys are embedded: the file can be moved. FleetError
+    ``state-unreadable`` for keys in ``pki`` that cannot be read, ``unwritable-folder``."""
     return _write(path, [_entry(context, server, pki, identity)], context)
 
 
@@ -33,10 +32,10 @@ def is_written(path: Path, context: str, server: str, pki: Path) -> bool:
 
 
 def merge_kubeconfigs(root: Path) -> None:
-    """Write ``<root>/kubeconfig``, if that changes anything: the admin context of every cluster, named for it, in order
-    of the names; none is current. A cluster is left out whose state or keys cannot be read, or that has not all keys
-    yet. FleetError ``busy``, ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key
-    cannot be read."""
+    """Write ``<root>/kubeconfig``, if that changes anything: the admin context of every cluster, named for it; none is
+    current. A cluster is left out whose state or keys cannot be read, or that has not all keys yet. FleetError
+    ``busy``, ``unwritable-folder``, ``state-unreadable`` where the root cannot be looked at, or a key cannot be
+    read."""
     with states.root_lock(root):
         entries = []
         for name in states.cluster_names(root):
@@ -49,15 +48,14 @@ def merge_kubeconfigs(root: Path) -> None:
 
 
 def write_merged(path: Path, clusters: t.Iterable[tuple[str, str, Path]]) -> bool:
-    """Write one admin context per cluster, named for it, in the order given and none of them current, if that changes
-    anything, and tell whether it did; each of ``clusters`` is (name, server, folder of its keys). FleetError as of
-    ``write_kubeconfig``."""
+    """Write one admin context per cluster, named for it, none of them current, if that changes anything, and tell
+    whether it did; ``clusters`` are (name, server, folder of its keys). FleetError as of ``write_kubeconfig``."""
     return _write(path, [_entry(name, server, pki, ADMIN) for name, server, pki in clusters], "")
 
 
 def has_keys(pki: Path) -> bool:
     """Whether the files that the admin logs in with are there, whatever is in them: a cluster that is being made has
-    its keys one by one. OSError where the folder must not be looked into, but for False from Python 3.14 on."""
+    its keys one by one. Before Python 3.14 OSError where the folder must not be looked into."""
     return all((pki / file).is_file() for file in ("ca.crt", f"{ADMIN.file}.crt", f"{ADMIN.file}.key"))
 
 

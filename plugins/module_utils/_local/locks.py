@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lock files that one process or thread at a time holds, waited for (``busy``); folders made, and an OSError while
-writing there as FleetError ``unwritable-folder``."""
+"""Lock files that one process or thread at a time holds, waited for (``busy``); folders made; an OSError while writing
+there as FleetError ``unwritable-folder``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ def locked(
     """Hold the lock file ``path`` for the body (made if missing, never removed: removing it would let two holders in).
 
     While another process or thread holds it, ``waiting`` is called once, and ``meanwhile`` some times a second. The
-    lock ends with its holder, also by SIGKILL; a holder that takes it again waits for itself. Raises FleetError
-    ``busy`` after ``timeout`` seconds (never if it is None), ``unwritable-folder`` if the file cannot be made or
-    locked, or is a link.
+    lock ends with its holder, also by SIGKILL; a holder that takes it again waits for itself. FleetError ``busy`` after
+    ``timeout`` seconds (never if it is None), ``unwritable-folder`` if the file cannot be made or locked, or is a link.
     """
     handle = _opened(path)
     try:
@@ -47,8 +46,8 @@ def locked(
 
 def make_folder(path: Path, mode: int = 0o755) -> Path:
     """Makes the folder ``path`` with ``mode``, less the umask, and missing parents with the usual mode; gives ``path``.
-    One that is there keeps its mode, and a link to a folder counts as that. FleetError ``unwritable-folder``, also
-    where a file is there, or no folder can be called so."""
+    One that is there, or a link to one, keeps its mode. FleetError ``unwritable-folder``, also where a file is there,
+    or no folder can be called so."""
     try:
         with unwritable_as_error(path):
             path.mkdir(mode=mode, parents=True, exist_ok=True)

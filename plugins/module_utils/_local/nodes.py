@@ -30,15 +30,14 @@ _NODES = "/api/v1/nodes"
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is in both, as node pools replace
-    it: deleted and made anew, a successor under the name of its place."""
+    """``delete`` are names, ``make`` manifests. A node that shall be of another shape is in both, a successor under the
+    name of its place: it is deleted and made anew, as node pools do it."""
 
     make: tuple[Node, ...] = ()
     delete: tuple[str, ...] = ()
 
     def words(self) -> tuple[str, ...]:
-        """What is to be done, a step each, such as ``make 3 simulated nodes``: make, replace (under the same name),
-        delete; none where there is nothing to do. ``carry_out`` deletes first."""
+        """What is to be done, a step each, such as ``make 3 simulated nodes``; none where there is nothing to do."""
         made = {node["metadata"]["name"] for node in self.make}
         replaced = made & set(self.delete)
         counts = (("make", len(made - replaced)), ("replace", len(replaced)), ("delete", len(set(self.delete) - made)))
@@ -46,15 +45,13 @@ class NodeChanges:
 
 
 def wanted_nodes(spec: ClusterSpec, cluster_version: str) -> tuple[Node, ...]:
-    """Node manifests of all pools, in their order and by number; kubelets without a version of their own get the
-    cluster's."""
+    """Node manifests of all pools; kubelets without a version of their own get the cluster's."""
     return tuple(_node(spec, pool, number, cluster_version) for pool in spec.nodes for number in range(pool.count))
 
 
 def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
     """What turns ``there`` (our simulated nodes) into ``wanted``. A node, or a successor in its place, that has the
-    shape wanted stays, with labels, taints and cordons put on later; of two in one place the first stays. Both parts
-    are in the order of what they are of: ``make`` as ``wanted``, ``delete`` as ``there``."""
+    shape wanted stays, with labels, taints and cordons put on later; of two such in one place the first stays."""
     nodes = {node["metadata"]["name"]: node for node in wanted}
     held, delete = set(), []
     for node in there:
@@ -69,8 +66,8 @@ def changes(wanted: t.Iterable[Node], there: t.Iterable[Node]) -> NodeChanges:
 def successor(node: Node, version: str, image: str) -> Node:
     """The manifest of the node that comes in the place of a simulated one, given as the server has it, with its uid:
     young, empty, of the same shape and with its labels (but its own hostname), without its taints and cordon; its name
-    is its own, and always the same for the same node. ``version`` is the kubelet's and ``image`` the OS image, as a
-    Node tells them; where empty, those of the old one."""
+    follows from the place and the uid. ``version`` is the kubelet's and ``image`` the OS image; where empty, those of
+    the old one."""
     metadata, status = node["metadata"], node.get("status") or {}
     place, old = _place_of(node), metadata["name"]
     own = hashlib.sha256(str(metadata["uid"]).encode()).hexdigest()[:5]
@@ -89,13 +86,13 @@ def successor(node: Node, version: str, image: str) -> Node:
 
 
 def read_nodes(client: KubeClient) -> tuple[Node, ...]:
-    """Our simulated nodes as the API server has them, in the order of their names. FleetError as of ``read_list``."""
+    """Our simulated nodes as the API server has them. FleetError as of ``read_list``."""
     return read_list(client, _NODES, label_selector=f"{SIMULATED}=true").items
 
 
 def carry_out(client: KubeClient, todo: NodeChanges) -> None:
     """Deletes what is to go, unless it is gone already, then makes what is new. ApiError at the first that is refused;
-    what is behind it is not done then. FleetError as of a request."""
+    what is behind it is not done then. FleetError as of ``request``."""
     for name in todo.delete:
         delete_object(client, f"{_NODES}/{name}")
     for node in todo.make:
@@ -103,14 +100,14 @@ def carry_out(client: KubeClient, todo: NodeChanges) -> None:
 
 
 def unready(nodes: t.Iterable[Node]) -> tuple[str, ...]:
-    """Names, in the order given, of those nodes on which no pod would land yet: not Ready, or with the taint
+    """Names of those nodes on which no pod would land yet: not Ready, or with the taint
     ``node.kubernetes.io/not-ready``."""
     return tuple(node["metadata"]["name"] for node in nodes if not _is_ready(node))
 
 
 def count_by_pool(nodes: t.Iterable[Node]) -> dict[str, int]:
-    """Nodes by the name of their pool, in order of the names; empty is the name for none. All have labels, as
-    simulated ones do; KeyError otherwise."""
+    """Nodes by the name of their pool, in order of the names; empty is the name for none. KeyError for one without
+    labels."""
     counts: dict[str, int] = {}
     for node in nodes:
         pool = node["metadata"]["labels"].get(POOL, "")
@@ -138,7 +135,7 @@ def _shape_of(node: Node) -> str:
 
 def _node(spec: ClusterSpec, pool: NodesSpec, number: int, cluster_version: str) -> Node:
     """The manifest of the pool's node of that number, its shape noted. Labels of ours win over those of the pool, but
-    for empty ones, which are left out; the pool's are put on with empty values too."""
+    for empty ones, which are left out."""
     name = node_name(spec.name, pool, number)
     ours = {
         "kubernetes.io/arch": "amd64",

@@ -20,10 +20,10 @@ class ClusterStatus:
     """``state``: absent, incomplete (making it was cut off, or its state cannot be read), stopped (as asked, and no
     process is left), running, degraded (a process of its profile is missing).
 
-    ``version`` is that of the API server, without ``v``, empty if none was ever started or no state can be read.
-    ``nodes`` counts simulated nodes by pool, None if they could not be read, as where no API server runs. ``processes``
-    maps each component to its ``pid``, ``version`` and whether it is ``running``. Paths and ``server`` are empty for a
-    cluster that is absent, or of which no state can be read; ``audit_log`` also where there is none.
+    ``version`` is that of the API server, without ``v``, empty if none was ever started. ``nodes`` counts simulated
+    nodes by pool, None if they could not be read, as where no API server runs. ``processes`` maps each component to its
+    ``pid``, ``version`` and whether it is ``running``. ``audit_log`` is empty where there is none. Of a cluster that is
+    absent, or whose state cannot be read, there are name and state alone.
     """
 
     name: str
@@ -72,8 +72,8 @@ class ClusterStatus:
         }
 
     def as_diff(self) -> dict[str, t.Any]:
-        """For a difference that people read: name, state, version, profile, the names of components that run, sorted,
-        and nodes; no ports, ids and paths."""
+        """For a difference that people read: name, state, version, profile, the names of components that run, and
+        nodes; no ports, ids and paths."""
         alive = sorted(name for name, row in self.processes.items() if row["running"])
         nodes = None if self.nodes is None else dict(self.nodes)
         return {
@@ -90,8 +90,7 @@ class ClusterStatus:
 class LocalOutcome:
     """``changes`` are the steps done (or, in check mode, to be done) in words; ``changed`` whether there are any. In
     check mode ``after`` is ``before`` with the state that would be and, where the cluster is to be present, the
-    version, profile and nodes; all else is that of now, also nodes and processes of one to be stopped or started,
-    unless the cluster is to be absent."""
+    version, profile and nodes; all else in it is that of now, unless the cluster is to be absent."""
 
     changed: bool
     changes: tuple[str, ...]
@@ -105,37 +104,35 @@ class LocalOutcome:
 
     @property
     def kubeconfig(self) -> str:
-        """Path of its administrator's kubeconfig afterwards; empty if it is absent, its state cannot be read, or, in
-        check mode, it is yet to be made."""
+        """Path of its administrator's kubeconfig; empty where ``after`` has none, as in check mode for a cluster that
+        is yet to be made."""
         return self.after.kubeconfig
 
     @property
     def server(self) -> str:
-        """URL of its API server afterwards; empty if it is absent, its state cannot be read, or, in check mode, it is
-        yet to be made."""
+        """URL of its API server; empty where ``after`` has none, as in check mode for a cluster that is yet to be
+        made."""
         return self.after.server
 
     @property
     def version(self) -> str:
-        """Version of its API server afterwards, without ``v``; empty if none was ever started, the cluster is absent,
-        or its state cannot be read."""
+        """Version of its API server afterwards, without ``v``; empty where ``after`` has none."""
         return self.after.version
 
     @property
     def processes(self) -> t.Mapping[str, t.Mapping[str, t.Any]]:
-        """Its processes afterwards, as of ``ClusterStatus``; in check mode those of now, unless it is to be absent."""
+        """Its processes as in ``after``, see ``ClusterStatus``."""
         return self.after.processes
 
     @property
     def ports(self) -> t.Mapping[str, int]:
-        """Its ports afterwards, by who has them, as of ``State``; in check mode those of now, unless it is to be
-        absent."""
+        """Its ports as in ``after``, by who has them, see ``State``."""
         return self.after.ports
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of several clusters, by name; each is in one of the two, in the order in which work on them was asked for."""
+    """Of several clusters, by name; each is in one of the two."""
 
     outcomes: t.Mapping[str, LocalOutcome]
     errors: t.Mapping[str, FleetError]
@@ -147,8 +144,7 @@ class Outcomes:
 
 
 def _word(state: State, running: t.Collection[str]) -> str:
-    """The state of ``ClusterStatus``, but for ``absent``; ``running`` are the names of the components that run. A
-    cluster that was to be stopped is not ``stopped`` while one of them does."""
+    """The state of ``ClusterStatus``, but for ``absent``; ``running`` are the names of the components that run."""
     if not state.ready:
         return "incomplete"
     if state.wanted == "stopped" and not running:

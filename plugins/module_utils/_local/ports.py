@@ -40,10 +40,7 @@ DEFAULT_PORTS = PortRange(21000, 21999)
 
 def free_slot(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
     """The lowest slot of ``within`` with no port in ``taken`` (those of other clusters, running or not) and all of them
-    free now: ports by user. Nothing is recorded.
-
-    FleetError ``no-free-ports``; OSError as of ``is_free``.
-    """
+    free now: ports by user. FleetError ``no-free-ports``; OSError as of ``is_free``."""
     others = frozenset(taken)
     for slot in within.slots():
         if others.isdisjoint(slot.values()) and all(is_free(port) for port in slot.values()):
@@ -57,7 +54,7 @@ def free_slot(within: PortRange, taken: t.Iterable[int]) -> dict[str, int]:
 
 def free_port(within: PortRange, taken: t.Iterable[int]) -> int:
     """One port more: the highest of ``within`` that is not in ``taken`` and is free now, for slots are handed out from
-    the other end. Nothing is recorded. FleetError ``no-free-ports``; OSError as of ``is_free``."""
+    the other end. FleetError ``no-free-ports``; OSError as of ``is_free``."""
     others = frozenset(taken)
     for port in range(within.last, within.first - 1, -1):
         if port not in others and is_free(port):
@@ -70,9 +67,8 @@ def free_port(within: PortRange, taken: t.Iterable[int]) -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server of this user could listen on it now, on 127.0.0.1. A connection that lingers after its server's
-    end does not count. False also for a port that this user may not take (below 1024); ``port`` is 1 to 65535. OSError
-    if that cannot be tried."""
+    """Whether a server of this user could listen on it now, on 127.0.0.1; a connection that lingers after its server's
+    end does not count. ``port`` is 1 to 65535. OSError if that cannot be tried."""
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -87,11 +83,8 @@ def is_free(port: int) -> bool:
 
 def holder(port: int) -> str:
     """Who has it, for people: ``process 4711 (nginx)``, the first that is found; ``another process`` where it is
-    another user's, or nobody's any more.
-
-    By Linux's tables of sockets, of all addresses, where a connection that somebody opened from this port stands as
-    well. OSError without /proc.
-    """
+    another user's, or nobody's any more. By Linux's tables of sockets, of all addresses and of connections from this
+    port too. OSError without /proc."""
     sockets = {f"socket:[{inode}]" for table in ("tcp", "tcp6") for inode in _inodes(Path("/proc/net") / table, port)}
     for process in Path("/proc").iterdir():
         with contextlib.suppress(OSError):  # another user's, or ended meanwhile

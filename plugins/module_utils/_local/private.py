@@ -23,8 +23,7 @@ def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
 def own_folder(path: Path) -> Path:
     """Gives ``path`` back, if by owner and mode only this user (or root) can put something else into that folder, or
     the one that a link there leads to; those above are not looked at. FleetError ``unsafe-folder`` if others can;
-    OSError if it cannot be looked at, FileNotFoundError if nothing is there; OSError or (before Python 3.13)
-    RuntimeError for links in a circle."""
+    OSError if it cannot be looked at or is not there; before Python 3.13 RuntimeError for links in a circle."""
     why = why_others_may_write(path.resolve())
     if why:
         raise FleetError(
@@ -37,8 +36,7 @@ def own_folder(path: Path) -> Path:
 
 def why_others_may_write(path: Path) -> str:
     """Why another user than this one and root could have changed it, by its owner and mode alone; empty if none could.
-    A link is not followed, and always refused on Linux, where its mode is 0777. OSError if it cannot be looked at,
-    FileNotFoundError if there is none."""
+    A link is not followed, and always refused on Linux, where its mode is 0777. OSError if it cannot be looked at."""
     found = path.lstat()
     if found.st_uid not in (0, os.geteuid()):
         return f"it belongs to user {found.st_uid}"

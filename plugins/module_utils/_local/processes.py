@@ -37,9 +37,8 @@ class ProcessId:
 def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[str, str]) -> ProcessId:
     """Start the program at the path ``arguments[0]`` detached, in a session of its own, with the variables ``environ``
     and the ``mark`` (a cluster's folder), by which ``processes_marked`` finds it, without input; output and errors are
-    appended to ``log`` (made with mode 0600). Whoever calls has to write down the id that it gives, ``started`` being
-    empty where /proc does not tell. FleetError ``cannot-start`` if it cannot be run, or the log is a link or cannot be
-    opened."""
+    appended to ``log`` (made with mode 0600). The caller has to write down the id; its ``started`` is empty where /proc
+    does not tell. FleetError ``cannot-start`` if it cannot be run, or the log is a link or cannot be opened."""
     out = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -63,10 +62,8 @@ def start(arguments: t.Sequence[str], log: Path, mark: str, environ: t.Mapping[s
 
 def is_running(process: ProcessId) -> bool:
     """Whether it is still there: not if another process has its number, nor as a zombie (which is reaped if it is our
-    child), nor where there is no /proc.
-
-    A zombie with threads left is still ending, and counts: it holds its ports until the last of them has gone.
-    """
+    child), nor where there is no /proc. A zombie with threads left counts: it holds its ports until the last of them
+    has gone."""
     stat = _stat(process.pid)
     if stat is None:
         return False
@@ -78,11 +75,9 @@ def is_running(process: ProcessId) -> bool:
 
 
 def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
-    """End those that run, all at once: SIGTERM, and SIGKILL for those still there after ``grace`` seconds.
-
-    Returns when none is left. FleetError ``cannot-stop`` if one is still there 10 seconds after SIGKILL; also, at once,
-    for the first that belongs to another user: those behind it get no signal.
-    """
+    """End those that run, all at once: SIGTERM, and SIGKILL for those still there after ``grace`` seconds; none is left
+    then. FleetError ``cannot-stop`` if one is still there 10 seconds after SIGKILL; also, at once, for the first that
+    belongs to another user: those behind it get no signal."""
     left = [one for one in processes if _signal(one, signal.SIGTERM)]
     left = _left_after(left, grace)
     for one in left:
@@ -94,8 +89,8 @@ def stop(processes: t.Iterable[ProcessId], grace: float = 15.0) -> None:
 
 def processes_marked(mark: str) -> tuple[ProcessId, ...]:
     """Running processes that were started with ``mark``, whoever remembers them, and those that have it from one of
-    them, in no order; of all that this user may look at. A mark names a path: in a container the same one is another
-    folder, and its processes are left out. OSError without /proc."""
+    them; of all that this user may look at. A mark names a path: in a container the same one is another folder, and its
+    processes are left out. OSError without /proc."""
     wanted = f"{MARK}={mark}".encode()
     here = _view("self")
     found = []
@@ -112,8 +107,8 @@ def processes_marked(mark: str) -> tuple[ProcessId, ...]:
 
 
 def process_arguments(process: ProcessId) -> tuple[str, ...]:
-    """Its arguments as the kernel has them, the program first, bytes that are no UTF-8 replaced; empty if it is gone,
-    whoever has its number now, or they cannot be read."""
+    """Its arguments as the kernel has them, the program first, bytes that are no UTF-8 replaced; empty if it is gone or
+    they cannot be read."""
     if not is_running(process):
         return ()
     try:
@@ -125,7 +120,7 @@ def process_arguments(process: ProcessId) -> tuple[str, ...]:
 
 def memory(process: ProcessId) -> tuple[int, int]:
     """Its resident bytes: (all, its share when pages shared with other processes are divided among them). Zeros if it
-    is gone, whoever has its number now, or where they cannot be read."""
+    is gone, or they cannot be read."""
     if not is_running(process):
         return 0, 0
     try:
@@ -139,12 +134,10 @@ def memory(process: ProcessId) -> tuple[int, int]:
 
 
 def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
-    """The last ``count`` lines of a log, each cut to 400 characters. If any line of what is read begins with
-    ``panic: ``, as of a Go program, instead ``count`` lines from the last such line on, which say why before they say
-    where.
-
-    What is read is the last 16 KiB, and nothing before the byte ``since``, unless the log is shorter than that by now.
-    Empty if it cannot be read."""
+    """The last ``count`` lines of a log, each cut to 400 characters; where a line that is read begins with ``panic: ``,
+    as of a Go program, instead ``count`` lines from the last such line on, which say why before they say where. Of the
+    log the last 16 KiB are read, and nothing before the byte ``since``, unless it is shorter than that by now. Empty if
+    it cannot be read."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -158,9 +151,9 @@ def last_lines(log: Path, count: int = 8, since: int = 0) -> str:
 
 
 def _environment(entry: Path) -> bytes:
-    """The environment of the process, as the kernel has it; empty if it has none, or ends meanwhile. One that is just
-    being replaced by another program (execve) shows none either, and is waited for, 10 seconds at most: that of the
-    next program is meant. OSError if it cannot be read, or is gone."""
+    """The environment of the process; empty if it has none, or ends meanwhile. One that is just being replaced by
+    another program (execve) shows none either, and is waited for, 10 seconds at most. OSError if it cannot be read, or
+    is gone."""
     found = (entry / "environ").read_bytes()
     end = time.monotonic() + 10
     while not found and time.monotonic() < end and _has_environment(_stat(int(entry.name))):
@@ -202,7 +195,7 @@ def _signal(process: ProcessId, number: signal.Signals) -> bool:
 
 
 def _left_after(processes: list[ProcessId], seconds: float) -> list[ProcessId]:
-    """Waits until none of them runs, for ``seconds`` at most; gives those that still do, in the order given."""
+    """Waits until none of them runs, for ``seconds`` at most; gives those that still do."""
     end = time.monotonic() + seconds
     while True:
         processes = [one for one in processes if is_running(one)]
@@ -212,8 +205,7 @@ def _left_after(processes: list[ProcessId], seconds: float) -> list[ProcessId]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Fields of ``/proc/<pid>/stat`` from the third (state) on; the second may hold blanks and parentheses. None if it
-    cannot be read."""
+    """Fields of ``/proc/<pid>/stat`` from the third (state) on. None if it cannot be read."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -233,8 +225,8 @@ def _start_of(stat: list[str]) -> str:
 
 
 def _boot() -> str:
-    """The id of this boot of the machine, empty if it cannot be read: ticks since boot repeat after a restart; with it
-    they do not."""
+    """The id of this boot of the machine, without which ticks since boot would repeat after a restart; empty if it
+    cannot be read."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -20,8 +20,8 @@ Say = t.Callable[[str], None]
 
 
 def noted(note: Path, say: Say) -> Say:
-    """A function that gives each text to ``say``, and before that leaves it in the file ``note``, in the place of the
-    last: its first 2000 bytes, as far as the file can be written."""
+    """A function that leaves the first 2000 bytes of each text in the file ``note``, in the place of the last, if that
+    can be written, and gives the text to ``say``."""
 
     def both(text: str) -> None:
         """Leaves the line in the note, or not where that fails, and says it."""
@@ -33,13 +33,12 @@ def noted(note: Path, say: Say) -> Say:
 
 
 def note_follower(note: Path, say: Say) -> t.Callable[[], None]:
-    """A function to be called now and then: ``say`` gets the line in ``note``, whenever that was written since, if it
+    """A function to be called now and then: ``say`` gets the line in ``note`` if it is new since the last look and
     begins with ``building`` or ``downloading``. What was there before is no news."""
     seen = _state(note)
 
     def look() -> None:
-        """Says the line in the note, if the file is another than at the last look and the line is of building or
-        downloading."""
+        """Says what is new in the note."""
         nonlocal seen
         now = _state(note)
         if now == seen:
@@ -54,8 +53,8 @@ def note_follower(note: Path, say: Say) -> t.Callable[[], None]:
 
 
 def _state(note: Path) -> tuple[int, int]:
-    """Inode and time of the last change (nanoseconds) of the note; zeros if it cannot be looked at. Another one
-    whenever it was written: it is a new file each time."""
+    """Inode and time of the last change (nanoseconds) of the note, which is a new file each time; zeros if it cannot be
+    looked at."""
     try:
         found = note.lstat()
     except OSError:

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which way binaries will come, from the cache, downloaded or built, how many MB, and about how long that takes, told
-in a line before anything is done.
+"""Which way binaries (of control planes, of Pulumi) will come, from the cache, downloaded or built, how many MB, and
+about how long that takes, told in a line before anything is done.
 
 ``python -m ansible_collections.gitops.fleet.plugins.module_utils._local.provisioning FAMILY...`` tells it in one line.
 """
@@ -29,13 +29,12 @@ _OTHERS = 1
 
 def provisioning_line(chosen: t.Iterable[Recipe], cache: Path | None = None) -> str:
     """How those binaries of the recipes that the cache lacks will come, downloaded or built, and about how long that
-    takes, for people; that they are in the cache if none is lacking, also without recipes. One that is ``chosen`` twice
-    counts twice. No binary is fetched; modes of files in the cache are mended as of ``kept_builds.build_fault``.
+    takes, for people, or that they are in the cache. What keeps release files away is told as the reason of a build.
 
-    Servers are asked for sizes at the most. One that is out of reach is left alone for ``offers.REST`` seconds by
-    whoever looks for binaries, for a note in the cache says so. What keeps release files away is told as the reason of
-    a build. Errors as of ``binaries.places_of`` and ``binaries.usable_folder``, FleetError ``unwritable-folder`` for a
-    cache that cannot take that note, RuntimeError where no thread can start.
+    No binary is fetched; modes of files in the cache are mended as of ``kept_builds.build_fault``. Servers are asked
+    for sizes at the most; one that is out of reach is left alone for ``offers.REST`` seconds by whoever looks for
+    binaries, by a note in the cache. Errors as of ``binaries.places_of`` and ``binaries.usable_folder``, FleetError
+    ``unwritable-folder`` for that note, RuntimeError where no thread can start.
     """
     root = cache or cache_root()
     lacking = [
@@ -70,8 +69,7 @@ def _offered(places: Places) -> int | str:
 
 
 def _serves_without_go(places: Places) -> bool:
-    """Whether there is no Go, and the cache has what is used then, whatever Go it was built by. FleetError as of
-    ``binaries.usable_folder``."""
+    """Whether there is no Go, and the cache has what is used then. FleetError as of ``binaries.usable_folder``."""
     if places.go is not None:
         return False
     try:
@@ -93,14 +91,14 @@ def _told_build(built: t.Sequence[Places], why: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    """A time in words: ``about 2 minutes`` from 90 seconds on, else ``about 20 s``, at least 1."""
+    """A time in words: ``about 2 minutes`` from 90 seconds on, else ``about 20 s``."""
     return f"about {seconds / 60:.0f} minutes" if seconds >= 90 else f"about {max(1, round(seconds))} s"
 
 
 def main(families: t.Sequence[str]) -> int:
     # pylint: disable=ansible-bad-function  # a command, which prints
-    """Prints ``provisioning_line`` of these families. The exit status: 0, or 1 with the FleetError on standard
-    error; its other errors come through."""
+    """Prints ``provisioning_line`` of these families. The exit status: 0, or 1 with the FleetError on standard error;
+    other errors come through."""
     try:
         print(provisioning_line([recipe(each) for each in families]))
     except FleetError as error:

@@ -63,8 +63,7 @@ def get_engine(
 
 def _fits(version: str, wanted: str) -> bool:
     """Whether a version that was told will do for one that is ``wanted``: not older, and of the same major, within
-    which the protocol between engine and program is kept. What is before a release counts as that. False for a text
-    that is no version."""
+    which the protocol between engine and program is kept. What is before a release counts as that."""
     told, least = _VERSION.match(version), _VERSION.match(wanted)
     if told is None or least is None:
         return False

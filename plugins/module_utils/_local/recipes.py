@@ -61,10 +61,8 @@ class Recipe:
 
 def _kubernetes(version: str, *names: str) -> Recipe:
     """The recipe of a patch level (``1.36.3``) with the programs ``names``. Version stamps go into both packages that
-    carry one, or ``/version`` answers v0.0.0 and clients fail on it.
-
-    The commit and the date of a release are not known from its Go module: they stay empty.
-    """
+    carry one, or ``/version`` answers v0.0.0 and clients fail on it; the commit and the date of a release are not known
+    here."""
     found = KubeVersion.parse(version)
     stamps = {
         "gitVersion": f"v{version}",
@@ -93,8 +91,8 @@ _PULUMI_VERSION = "-X=github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=
 def _pulumi(version: str, host: str) -> Recipe:
     """The recipe of the engine, and of what it starts Python programs with, which it looks for in its own folder.
 
-    Today's language host is in a module that the Go proxy does not have. ``host`` is a version of the SDK that still
-    holds one; the scripts are those of the engine's own version. The version is stamped, for clients ask for it.
+    Today's language host is in a module that the Go proxy does not have: ``host`` is a version of the SDK that still
+    holds one. The version is stamped, for clients ask for it.
     """
     sdk = f"{_PULUMI}/sdk/v3"
     name = "pulumi-language-python"
@@ -118,10 +116,8 @@ def _pulumi(version: str, host: str) -> Recipe:
 
 def _karpenter(version: str) -> Recipe:
     """The recipe of Karpenter with the provider that makes simulated nodes; with its own CRDs, the provider's, and what
-    types there are.
-
-    Its main package is ours, for upstream's listens on every address of the machine and tells no version.
-    """
+    types there are. Its main package is ours: upstream's listens on every address of the machine and tells no
+    version."""
     name = "karpenter"
     return Recipe(
         name,
@@ -194,11 +190,9 @@ def matches(wanted: str, version: str) -> bool:
 
 
 def cache_key(one: Recipe, go: t.Mapping[str, str], files: Path = FILES) -> str:
-    """16 hex digits of SHA-256 over everything that determines the binaries.
-
-    ``go`` is what ``go env`` tells of the compiler and its target (GOVERSION, GOOS, GOARCH ...), empty for a key
-    without them; ``files`` has a folder for each family. OSError if files of the recipe cannot be read.
-    """
+    """16 hex digits of SHA-256 over everything that determines the binaries: ``go`` is what ``go env`` tells of the
+    compiler and its target (GOVERSION, GOOS ...), empty for a key without them; ``files`` has a folder for each family.
+    OSError if files of the recipe cannot be read."""
     inputs = {
         "module": [one.module, one.version],
         "programs": dict(one.programs),

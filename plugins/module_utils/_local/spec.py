@@ -30,13 +30,13 @@ _OF_LINES = re.compile(r'["\r\n\x00\ud800-\udfff]')
 
 @dataclass(frozen=True)
 class NodesSpec:
-    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on; ``count`` is 0 to 5000. What is out of
-    bounds, ``refuse_bad`` tells.
+    """A pool of simulated nodes, named ``<cluster>-<pool>-<number>`` from 0 on; ``count`` is 0 to 5000. Nothing is
+    checked before ``refuse_bad``.
 
     ``version`` is the kubelet's; empty means the cluster's at the time a node is made, so that an upgrade of the
-    control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) is recorded as an
-    annotation: the API server alone sets ``metadata.creationTimestamp``. ``zone`` and ``instance_type`` become labels,
-    empty ones none; ``labels`` give way to labels of ours.
+    control plane leaves nodes behind, as it does in real life. ``age`` (``30d``, ``12h30m``) becomes an annotation: the
+    API server alone sets ``metadata.creationTimestamp``. ``zone`` and ``instance_type`` become labels, empty ones none;
+    ``labels`` give way to labels of ours.
     """
 
     count: int
@@ -54,8 +54,7 @@ class NodesSpec:
 
 @dataclass(frozen=True)
 class TokenUser:
-    """A user with a static bearer token, for tests of logins and permissions; a group holds no comma. Two users with
-    one token are not refused here."""
+    """A user with a static bearer token, for tests of logins and permissions; a group holds no comma."""
 
     token: str = field(repr=False)
     user: str
@@ -88,17 +87,16 @@ def node_name(cluster: str, pool: NodesSpec, number: int) -> str:
 
 
 def refuse_bad(spec: ClusterSpec) -> None:
-    """Raise one FleetError with all that is wrong in ``spec``, if anything is, name and version first, pools last:
-    ``bad-name``, ``bad-version``, ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``,
-    ``bad-quantity``, ``duplicate-pool``."""
+    """Raise one FleetError with all that is wrong in ``spec``, if anything is: ``bad-name``, ``bad-version``,
+    ``bad-profile``, ``bad-label``, ``bad-token``, ``bad-count``, ``bad-duration``, ``bad-quantity``,
+    ``duplicate-pool``."""
     problems = tuple(_problems(spec))
     if problems:
         raise FleetError.of(problems)
 
 
 def _problems(spec: ClusterSpec) -> t.Iterator[Problem]:
-    """All that is wrong with the specification: name, version, profile, region, token users, then pool by pool; nothing
-    if it is fine."""
+    """All that is wrong with the specification."""
 
     def problem(code: str, message: str, field_path: str, hint: str = "") -> Problem:
         """The problem, with the cluster's name and the path of the field as its place."""
@@ -149,7 +147,7 @@ def _is_group(name: str) -> bool:
 
 
 def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
-    """(Field, code, message) of all that is wrong with the pool by itself; nothing if it is fine."""
+    """(Field, code, message) of all that is wrong with the pool by itself."""
     if name_problem(pool.pool):
         yield "pool", "bad-name", name_problem(pool.pool).replace("cluster name", "pool name")
     if not 0 <= pool.count <= _MAX_NODES:
@@ -181,12 +179,9 @@ def _pool_problems(pool: NodesSpec) -> t.Iterator[tuple[str, str, str]]:
 
 
 def refuse_bad_step(name: str, current: str, wanted: str) -> None:
-    """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written.
-
-    Kubernetes supports one minor up at a time, and never down (its version skew policy); here no patch level down
-    either. FleetError ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version, and for a
-    newer major.
-    """
+    """Refuse to put the API server of ``wanted`` on data that one of ``current`` has written: Kubernetes supports one
+    minor up at a time, and never down (its version skew policy); here no patch level down either. FleetError
+    ``downgrade-refused`` or ``minor-skipped``; ValueError for a text that is no version, and for a newer major."""
     have, want = KubeVersion.parse(current), KubeVersion.parse(wanted)
     where = f"local cluster {name} version"
     if want < have:

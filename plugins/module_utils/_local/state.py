@@ -46,10 +46,8 @@ class Process:
 @dataclass(frozen=True)
 class State:
     """``version`` is that of the API server (``1.36.3``), empty until one has been started on the data; ``ports`` are
-    by the users of ``ports.USERS``, and more of single components.
-
-    ``wanted`` is ``running`` or ``stopped``; ``ready`` whether the cluster has ever been complete.
-    """
+    by the users of ``ports.USERS``, and more of single components. ``wanted`` is ``running`` or ``stopped``; ``ready``
+    whether the cluster has ever been complete."""
 
     name: str
     ports: t.Mapping[str, int]
@@ -66,16 +64,15 @@ class State:
 
 
 def default_root(environ: t.Mapping[str, str] | None = None) -> Path:
-    """The folder of all local clusters, below ``XDG_STATE_HOME`` or ``~/.local/state``; ``environ`` is that of this
-    process if it is not given. Nothing is made."""
+    """The folder of all local clusters, below ``XDG_STATE_HOME`` or ``~/.local/state``. Nothing is made."""
     environ = os.environ if environ is None else environ
     return Path(user_folder("XDG_STATE_HOME", "~/.local/state", environ), "gitops-fleet", "local")
 
 
 def resolved_root(root: Path | None) -> Path:
     """The given folder of all local clusters, ``~`` replaced, or that of ``default_root``; it need not be there.
-    Absolute and without links, for it stands in arguments and marks of processes: one root has one name. FleetError
-    ``bad-path`` for what no folder can be called, a ``~`` of nobody, and links that lead in a circle."""
+    Absolute and without links, for marks of processes have it: one root has one name. FleetError ``bad-path`` for what
+    no folder can be called, a ``~`` of nobody, and links in a circle."""
     given = root or default_root()
     try:
         found = given.expanduser().resolve()
@@ -104,9 +101,8 @@ def cluster_dir(root: Path, name: str) -> Path:
 
 
 def cluster_names(root: Path) -> tuple[str, ...]:
-    """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged;
-    what is not called as a cluster may be is passed over, and so are links in a circle. Empty where there is no root.
-    FleetError ``state-unreadable`` where that cannot be looked at."""
+    """Names, sorted, of all clusters that have a folder, or a link to one, in ``root``: complete, half made or damaged.
+    Empty where there is no root. FleetError ``state-unreadable`` where that cannot be looked at."""
     try:
         return tuple(sorted(each.name for each in os.scandir(root) if not name_problem(each.name) and _is_folder(each)))
     except (FileNotFoundError, NotADirectoryError):
@@ -116,7 +112,7 @@ def cluster_names(root: Path) -> tuple[str, ...]:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder or a link to one; also where that cannot be told, as behind a link that others made."""
+    """Whether it is a folder or a link to one; also where that cannot be told, but for a circle of links."""
     try:
         return entry.is_dir()
     except OSError as error:
@@ -124,9 +120,9 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def made_folder(root: Path, name: str) -> Path:
-    """The folder of a cluster that is about to be made (mode 0700), which may be there already; it is given. FleetError
-    ``bad-name``, ``unwritable-folder``, and ``unsafe-folder`` if by owner and mode others than this user and root can
-    put something into it: keys, the ids of processes to be ended."""
+    """The folder of a cluster, made with mode 0700 if it is missing. FleetError ``bad-name``, ``unwritable-folder``,
+    and ``unsafe-folder`` if by owner and mode others than this user and root can put something into it: keys, the ids
+    of processes to be ended."""
     folder = make_folder(cluster_dir(root, name), 0o700)
     with unwritable_as_error(folder):
         _refuse_unsafe(folder)
@@ -201,10 +197,10 @@ def _judged(state: State) -> State:
 
 
 def cluster_behind(root: Path, port: int, authority: bytes | None, first: str = "") -> str:
-    """The name of the cluster below ``root`` whose API server has, by what is recorded, that port of this machine,
+    """The name of the cluster below ``root`` whose API server has, by what is recorded, that ``port`` of this machine,
     running or not; empty if none has. ``authority`` is the PEM text that its server is checked against, which has to be
-    the cluster's own; None is not compared. ``first`` is looked at before others, which follow by name. A cluster whose
-    state or CA cannot be read is passed over. FleetError ``state-unreadable`` where ``root`` cannot be looked at."""
+    the cluster's own; None is not compared. ``first`` is looked at before others. A cluster whose state or CA cannot be
+    read is passed over. FleetError ``state-unreadable`` where ``root`` cannot be looked at."""
     for name in sorted(cluster_names(root), key=lambda each: each != first):
         with contextlib.suppress(FleetError, OSError):
             state = load(root / name)
@@ -225,8 +221,8 @@ def has_authority(root: Path, name: str, authority: bytes) -> bool:
 
 
 def save(folder: Path, state: State) -> State:
-    """Writes the state into the cluster's folder, which has to be there, for this user only, in the place of the one
-    before; gives it back. FleetError ``unwritable-folder``."""
+    """Writes the state into the cluster's folder, which has to be there, for this user only; gives it back. FleetError
+    ``unwritable-folder``."""
     document = {**asdict(state), "schema": SCHEMA}
     document["processes"] = {
         name: {
@@ -243,8 +239,8 @@ def save(folder: Path, state: State) -> State:
 
 
 def record_process(folder: Path, state: State, name: str, process: Process | None) -> State:
-    """The state with this process (without one, if None) of a component, written to ``state.json`` at once: whoever
-    starts one writes it down before doing anything else. FleetError ``unwritable-folder``."""
+    """The state with this process (without one, if None) of a component, written at once: whoever starts one writes it
+    down before doing anything else. FleetError ``unwritable-folder``."""
     others = {key: value for key, value in state.processes.items() if key != name}
     kept = {**others, name: process} if process is not None else others
     return save(folder, replace(state, processes=kept))
@@ -252,7 +248,7 @@ def record_process(folder: Path, state: State, name: str, process: Process | Non
 
 def make(root: Path, name: str, within: PortRange) -> State:
     """Makes the folder of a new cluster (mode 0700), records its state and gives it, with free ports of ``within`` that
-    no other cluster of the root holds, as far as their states can be read; a state that is there is replaced.
+    no other cluster of the root holds, as far as their states can be read. A state that is there is replaced.
     FleetError as of ``made_folder``, ``no-free-ports``, ``busy``, ``state-unreadable`` where the root cannot be looked
     at; OSError as of ``is_free``."""
     folder = made_folder(root, name)
@@ -261,18 +257,16 @@ def make(root: Path, name: str, within: PortRange) -> State:
 
 
 def record_other_ports(root: Path, state: State, within: PortRange) -> State:
-    """Records a free slot of ports for a cluster that never ran, of which somebody else took a port meanwhile, out of
-    ``within``, and gives the new state. All that it held is given up, also a port beside the slot, such as Karpenter's.
-    Errors as of ``make``."""
+    """The state with another free slot of ``within`` in the place of all its ports, recorded, for a cluster that never
+    was complete, of which somebody else took a port meanwhile. Errors as of ``make``."""
     with root_lock(root):
         slot = free_slot(within, _held_ports(root, state.name))
         return save(cluster_dir(root, state.name), replace(state, ports=slot))
 
 
 def record_missing_ports(root: Path, state: State, users: t.Iterable[str], within: PortRange) -> State:
-    """The cluster's state with a port for each of ``users`` that has none yet, from the end of ``within``, recorded,
-    and then held as the others are; the same object, and nothing is written, if nothing lacks. Errors as of
-    ``make``."""
+    """The state with a port for each of ``users`` that has none yet, from the end of ``within``, recorded, and then
+    held as the others are. Errors as of ``make``."""
     missing = [user for user in users if user not in state.ports]
     if not missing:
         return state
@@ -286,7 +280,7 @@ def record_missing_ports(root: Path, state: State, users: t.Iterable[str], withi
 
 def refuse_removal(root: Path, name: str) -> None:
     """FleetError ``unwritable-folder`` where the cluster's folder is a link, cannot be looked at, or is another user's,
-    unless this one is root: its processes are not seen, and run on. One that is not there is fine; ``bad-name``."""
+    whose processes are not seen and run on, unless this one is root. One that is not there is fine; ``bad-name``."""
     folder = cluster_dir(root, name)
     with unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
         if folder.is_symlink():
@@ -300,8 +294,8 @@ def refuse_removal(root: Path, name: str) -> None:
 
 def remove(root: Path, name: str) -> None:
     """Removes the cluster's folder, if it is there, whose processes have ended: renamed, then deleted, so that one with
-    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals were cut off at
-    goes as well. FleetError as of ``refuse_removal``, ``busy``, ``unwritable-folder``."""
+    a cluster's name is never half deleted, nor moved while its keys are read. What earlier removals have left goes as
+    well. FleetError as of ``refuse_removal``, ``busy``, ``unwritable-folder``."""
     refuse_removal(root, name)
     folder = cluster_dir(root, name)
     with root_lock(root), unwritable_as_error(root), contextlib.suppress(FileNotFoundError):
@@ -318,8 +312,8 @@ def _may_remove(owner: int) -> bool:
 
 
 def _remove_folders(folder: Path) -> None:
-    """Removes all folders in it, and leaves its files. OSError, also where a link is in its place by now: that could
-    lead to any folder of this user."""
+    """Removes all folders in it, and leaves its files. OSError, also where a link is in its place: that could lead
+    anywhere."""
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         with os.scandir(place) as entries:
@@ -331,14 +325,13 @@ def _remove_folders(folder: Path) -> None:
 
 
 def half_removed(root: Path, name: str = "*") -> tuple[Path, ...]:
-    """Folders, in the order of their paths, of clusters of this name, or of any, of which a removal was cut off or is
-    under way: keys and data may be in them. Neither links nor folders of other users, which are not ours to remove, but
-    for root. ``remove`` finds what it has just renamed by it."""
+    """Folders of clusters of this name, or of any, of which a removal was cut off or is under way: keys and data may be
+    in them. No links; folders of other users for root only."""
     return tuple(sorted(each for each in root.glob(f".{name}{_REMOVED}*") if _is_own_folder(each)))
 
 
 def _is_own_folder(path: Path) -> bool:
-    """Whether it is a folder of this user, or of anybody if this is root; a link is none, nor is what has gone."""
+    """Whether it is a folder of this user, or of anybody if this is root; a link is none."""
     try:
         found = path.lstat()
     except OSError:
@@ -364,8 +357,8 @@ def cluster_lock(root: Path, name: str, waiting: t.Callable[[], None], timeout: 
 
 
 def _held_ports(root: Path, but: str) -> set[int]:
-    """Ports of all clusters below ``root`` other than ``but``. Those of a cluster whose state cannot be read are
-    unknown and left out: binding will tell. FleetError ``state-unreadable`` where the root cannot be looked at."""
+    """Ports of all clusters below ``root`` other than ``but``. Those of a cluster whose state cannot be read are left
+    out: binding will tell. FleetError ``state-unreadable`` where the root cannot be looked at."""
     held: set[int] = set()
     for name in cluster_names(root):
         if name == but:

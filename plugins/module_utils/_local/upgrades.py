@@ -1,13 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The log of upgrades, exactly one line in ``<root>/upgrades.log`` for each by ``cluster.upgraded``, however often it
-was cut off, by an intent (``upgrade.json``) that is written down before and taken back at the end.
+"""The log of upgrades, one line in ``<root>/upgrades.log`` for each by ``cluster.upgraded``, however often it was cut
+off, by an intent (``upgrade.json``) that is written down before and taken back at the end.
 
-The intent is written into the cluster's folder first, with an id of its own. The line with that id is written when the
-data are about to be touched by the newer API server, unless it is there. So it is there whenever the cluster answers
-with the newer version, but for one that ``cluster.present`` has brought there after an upgrade was cut off: its line is
-written when the upgrade is taken up again. The intent is taken back at the end.
+The line, which has the id of the intent, is written when the data are about to be touched by the newer API server,
+unless it is there. So it is there whenever the cluster answers with the newer version, but for one that
+``cluster.present`` has brought there after an upgrade was cut off: its line is written when the upgrade is taken up
+again.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def _unreadable(folder: Path, why: str) -> FleetError:
 
 
 def intend(folder: Path, before: str, after: str) -> Intent | None:
-    """Writes down the intent to go from ``before`` to ``after``, in the place of one to another version, and gives it.
-    One to ``after`` that was cut off earlier is kept and given instead. Else, if both are the same, None, and nothing
-    is written. FleetError ``unwritable-folder``, and as of ``pending``."""
+    """The intent to go from ``before`` to ``after``. One to ``after`` that was cut off earlier is kept and given; else
+    None if both are the same; else a new one, written down in the place of one to another version. FleetError
+    ``unwritable-folder``, and as of ``pending``."""
     kept = pending(folder)
     if kept is not None and kept.after == after:
         return kept
@@ -79,9 +79,9 @@ def intend(folder: Path, before: str, after: str) -> Intent | None:
 
 
 def log_upgrade(root: Path, member: str, operation: str, intent: Intent, at: datetime) -> None:
-    """Appends the line (JSON: ``at, operation, member, from, to, id``) to the log, unless there is one with the
-    intent's id; ``at`` is aware, written in UTC and to the second, and ``operation`` that which brings the upgrade to
-    its end. The line is on the disk then. FleetError ``busy`` after a minute, ``unwritable-folder``."""
+    """Appends the line (JSON: ``at, operation, member, from, to, id``) to the log, and to the disk, unless there is one
+    with the intent's id; ``at`` is aware, ``operation`` that which brings the upgrade to its end. FleetError ``busy``
+    after a minute, ``unwritable-folder``."""
     line = {
         "at": write_time(at, SECONDS),
         "operation": operation,

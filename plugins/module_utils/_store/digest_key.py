@@ -16,8 +16,8 @@ _BYTES = 32
 def digest_key(records: Records) -> bytes:
     """32 random bytes, made once and kept with the records (a meta row of the file; a Secret on the hub).
 
-    Makes the key if there is none, so it writes; of several that do so at once, all get the same one. Digests under
-    another key cannot be compared. FleetError as of ``Records.keep_secret``.
+    Makes the key if there is none, so it writes; of several that do so at once, all get the same one. FleetError as of
+    ``Records.keep_secret``.
     """
     return known_digest_key(records) or records.keep_secret(_NAME, secrets.token_bytes(_BYTES))
 

@@ -33,10 +33,8 @@ _ELSEWHERE = "this is a link to a file elsewhere, and such links are not followe
 
 @dataclass(frozen=True)
 class Document:
-    """One document. ``path`` is its file as it was named, ``line`` that in which it begins, counted from 1.
-
-    ``silent`` are the codes that comments of its file silence, by line.
-    """
+    """One document. ``path`` is its file as it was named, ``line`` that in which it begins, counted from 1; ``silent``
+    are the codes that comments of its file silence, by line."""
 
     value: t.Any
     path: str
@@ -90,10 +88,9 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
 
     Folders are read with all folders below, but for hidden ones; in them ``*.yaml``, ``*.yml`` and ``*.json`` count
     (hidden files, too), in the order of their paths; links to folders, or out of the folder given, are ``unreadable``.
-    A file may hold several documents, and Lists, which are taken apart; a file named twice is read once. A byte order
-    mark and CRLF are fine, empty documents are none. Problems are those of ``read_yaml``, ``no-such-file``,
-    ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack parts. FleetError ``missing-library``
-    alone is raised.
+    Lists are taken apart, empty documents are left out; a file named twice is read once. Problems are those of
+    ``read_yaml``, ``no-such-file``, ``unreadable``, ``too-big``, ``not-utf-8``; documents of such a file may lack
+    parts. FleetError ``missing-library`` alone is raised.
     """
     for each in found_files(paths):
         text = each if isinstance(each, Problem) else file_text(each.path)
@@ -104,9 +101,8 @@ def read_documents(paths: t.Iterable[str | Path]) -> t.Iterator[Document | Probl
 
 
 def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None = None) -> t.Iterator[File | Problem]:
-    """The files that ``read_documents`` reads, each once: as the paths are given, and in a folder by their paths;
-    problems of a folder (``unreadable``, also for links in it that are not followed, and those of ``file_text`` for its
-    ignore file) come behind its files. A path that is not there is given as a file.
+    """The files that ``read_documents`` reads, in its order; problems of a folder (``unreadable``, and those of
+    ``file_text`` for its ignore file) come behind its files. A path that is not there is given as a file.
 
     With ``exclude``, an empty one too, those are left out that its patterns fit, or those of the file
     ``.fleetlintignore`` in a folder that is given; not a file that is given itself. With None nothing is: a placement
@@ -126,8 +122,8 @@ def found_files(paths: t.Iterable[str | Path], exclude: t.Sequence[str] | None =
 
 def documents_of(text: str, path: str) -> t.Iterator[Document | Problem]:
     """The documents of the text of one file, Lists taken apart, and what is wrong with it: problems of ``read_yaml``,
-    and ``too-big`` for more than ``MAX_DOCUMENTS``: empty ones, which are left out otherwise, count where ``---`` parts
-    them. ``path`` is the file, for messages. FleetError ``missing-library`` alone is raised."""
+    and ``too-big`` for more than ``MAX_DOCUMENTS``. ``path`` is the file, for messages. FleetError ``missing-library``
+    alone is raised."""
     number = 0
     many = Problem("too-big", f"this file has more than {MAX_DOCUMENTS} documents", path, "split it")
     if text.count("\n---") > MAX_DOCUMENTS:
@@ -164,8 +160,7 @@ def _silent(text: str) -> Silent:
 
 
 def _taken_apart(document: YamlDocument, path: str, silent: Silent) -> t.Iterator[Document]:
-    """The document, or each item of it if its kind ends with ``List`` and its ``items`` are a list, of Lists in it
-    too; nothing that is empty (null)."""
+    """The document, or each item of it if it is a List, of Lists in it too; nothing that is empty (null)."""
     value = document.value
     kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else (None, None)
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
@@ -185,7 +180,7 @@ def is_hidden(folder: str) -> bool:
 
 def _below(path: str, problems: list[Problem], exclude: t.Sequence[str] | None) -> list[str]:
     """The files of the folder and of those below it, by their paths; adds what cannot be read, or is a link that is not
-    followed, to ``problems``. ``exclude`` as of ``found_files``."""
+    followed, to ``problems``."""
     excluded = Excluded(() if exclude is None else (*exclude, *_ignored(path, problems)))
     found: list[str] = []
 
@@ -217,8 +212,8 @@ def _leads_out(path: str, folder: str) -> bool:
 
 
 def _linked(path: str) -> Problem:
-    """The Problem ``unreadable`` of a link to a folder: what is behind it would look as if it were gone, and a link may
-    lead anywhere."""
+    """The Problem ``unreadable`` of a link to a folder, which may lead anywhere; passed over, what is behind it would
+    look as if it were gone."""
     return Problem("unreadable", "this is a link to a folder, and such links are not followed", path, "name the folder")
 
 

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Excluded:
-    """``patterns`` of paths below a folder; without any nothing is left out.
-
-    ``*``, ``?`` and ``[a-z]`` stand for characters of one name, ``**`` for any number of folders. A pattern with a
-    slash before its end begins at the folder; one without fits a name at any depth. One that ends with a slash is for
-    folders. Upper and lower case count, and none takes another one back: a ``!`` before it is a letter of a name.
-    """
+    """``patterns`` of paths below a folder. ``*``, ``?`` and ``[a-z]`` stand for characters of one name, ``**`` for any
+    number of folders. A pattern with a slash before its end begins at the folder; one without fits a name at any depth.
+    One that ends with a slash is for folders. Case counts, and no pattern takes another one back: a ``!`` before it is
+    a letter of a name."""
 
     patterns: t.Sequence[str]
 
@@ -32,7 +30,7 @@ class Excluded:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Whether the pattern stands for the path below the folder, upper and lower case told apart."""
+    """Whether the pattern stands for the path below the folder."""
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
     names = path.split("/")

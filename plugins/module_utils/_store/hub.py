@@ -54,9 +54,8 @@ class HubRecords:
     """The contract of ``Records`` over an API server with our CRDs.
 
     - Status is a subresource, so a ``create`` or ``replace`` that changes status too is two requests. If the second one
-      fails, or this process dies in between, the call raises and the new spec stands with the old status; the next run
-      sees that in ``status.observedGeneration`` and writes the status again. A retry of ``create`` then meets
-      ``already-exists``, one of ``replace`` meets ``conflict``.
+      fails the call raises; then, and where this process dies in between, the new spec stands with the old status. A
+      retry of ``create`` meets ``already-exists``, one of ``replace`` meets ``conflict``.
     - A request whose answer was lost (``unreachable``, ``timeout``, ``bad-answer``) may have been carried out.
     - A write with a lease reads the lease right before. That alone does not fence: a holder that is paused between the
       two requests can still write after a takeover. The compare-and-swap by resourceVersion then stops it wherever the
@@ -77,7 +76,7 @@ class HubRecords:
         self._sightings: dict[str, kube_lease.Sighting] = {}
 
     def get(self, kind: str, name: str) -> Record | None:
-        """As ``Records.get``; None too for a name that no record can have. FleetError ``crds-missing``."""
+        """As ``Records.get``. FleetError ``crds-missing``."""
         path = _path(kind, name)
         if not path:
             return None
@@ -88,7 +87,7 @@ class HubRecords:
             return None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
-        """As ``Records.list``, read in pages. FleetError ``crds-missing``."""
+        """As ``Records.list``. FleetError ``crds-missing``."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         found = self._listed(kind, selector, namespace)
         return tuple(sorted(map(_record, found), key=record_name))
@@ -100,8 +99,7 @@ class HubRecords:
     def _listed(
         self, kind: str, selector: str = "", namespace: str = "", metadata_only: bool = False
     ) -> tuple[Record, ...]:
-        """All of the kind that the label selector fits, in the server's order. FleetError ``crds-missing`` besides
-        ApiError."""
+        """All of the kind that the label selector fits. FleetError ``crds-missing`` besides ApiError."""
         try:
             path = listed_resource(kind, namespace).path(namespace)
             return read_list(self.client, path, selector, metadata_only=metadata_only).items
@@ -110,8 +108,8 @@ class HubRecords:
             raise
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.create``, in two writes if it has a status: where the second fails, the record is there without
-        it. FleetError ``no-such-namespace``, ``crds-missing`` besides, and of the second write any ApiError."""
+        """As ``Records.create``, in two writes if it has a status. FleetError ``no-such-namespace``, ``crds-missing``
+        besides, and of the second write any ApiError."""
         fresh = object_rules.proposed(record)
         self._fence(lease)
         namespace = str(fresh["metadata"].get("namespace") or "")
@@ -180,7 +178,7 @@ class HubRecords:
         return Lease(lease.name, lease.holder, lease.epoch, lease.acquired, renewed, lease.seconds)
 
     def release(self, lease: Lease) -> None:
-        """As ``Records.release``; ``lease-lost`` too if somebody writes it at the same time. Its epoch stays."""
+        """As ``Records.release``; ``lease-lost`` too if somebody writes it at the same time."""
         if not kube_lease.release(self.client, _theirs(lease)):
             raise lease_lost(lease.name, lease.holder, "", self.place)
 
@@ -192,8 +190,7 @@ class HubRecords:
         return tuple(sorted((each for each in map(_ours, ours) if each.holder), key=lambda lease: lease.name))
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """As ``Records.event``: a core/v1 Event, its message cut at 1 KiB; none in a namespace that is being deleted,
-        ApiError ``not-found`` where there is none."""
+        """As ``Records.event``: a core/v1 Event. ApiError ``not-found`` where there is no such namespace."""
         about = self.get(kind, name) or {}
         uid = (about.get("metadata") or {}).get("uid", "")
         inside, _slash, name = name.rpartition("/")
@@ -221,7 +218,7 @@ class HubRecords:
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
         """As ``Records.events``, those that name us, or KubeFleet's controllers of placements, as their reporter; an
-        instant that cannot be read is 1970, and lines of one instant, for us a second, are in no order."""
+        instant that cannot be read is 1970, and lines of one instant are in no order."""
         inside, _slash, own = name.rpartition("/")
         selector = f"involvedObject.kind={stored_resource(kind).kind},involvedObject.name={own}"
         found = read_list(self.client, _EVENT.path(inside or _EVENTS_NAMESPACE), field_selector=selector).items
@@ -274,7 +271,7 @@ class HubRecords:
         self.client.close()
 
     def _with_status(self, answer: Record, fresh: Record) -> Record:
-        """The record as kept once the status of ``fresh`` is written to ``answer``, its rest as kept. FleetError."""
+        """The record as kept once the status of ``fresh`` is written to ``answer``. FleetError."""
         path = _path(fresh["kind"], record_name(fresh), "status")
         body = _without_status(answer)
         if "status" in fresh:

@@ -4,8 +4,7 @@
 """The kinds that are kept as records (else ``unknown-kind``), and under which API version; names of records
 (``namespace/name``), and what can be one.
 
-Records are known by kind and name; the name of one that lies in a namespace is ``namespace/name``. Envelopes are
-resources to place.
+Envelopes are no records, but resources to place.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def stored_resource(kind: str) -> Resource:
 
 def listed_resource(kind: str, namespace: str) -> Resource:
     """As ``stored_resource``, for a list of what lies in the namespace, or of all without one. FleetError ``invalid``
-    for a namespace of a kind that has none: neither all nor nothing is what was asked for."""
+    for a namespace of a kind that has none."""
     found = stored_resource(kind)
     if namespace and not found.namespaced:
         raise FleetError("invalid", f"{kind} lies in no namespace, and {namespace!r:.80} was given", kind, ALL_OF_THEM)
@@ -55,10 +54,8 @@ def listed_resource(kind: str, namespace: str) -> Resource:
 
 
 def stored_version(record: t.Mapping[str, t.Any]) -> str:
-    """The API version under which the record is kept, in whichever of the kind's versions it is written.
-
-    FleetError ``unknown-kind`` for a kind that is no record, and for an API version that the kind does not have.
-    """
+    """The API version under which the record is kept, in whichever of the kind's versions it is written. FleetError
+    ``unknown-kind``, also for an API version that the kind does not have."""
     kind, version = str(record.get("kind", "")), str(record.get("apiVersion", ""))
     kept = stored_resource(kind).api_version
     if version not in KIND_OF[kind].api_versions:
@@ -77,8 +74,8 @@ def is_label(name: str) -> bool:
 
 
 def record_name(record: t.Mapping[str, t.Any]) -> str:
-    """``name``, or ``namespace/name`` of a record with a namespace: what it is called among those of its kind. Its
-    metadata, if there is any, is a map; empty without a name, whatever its namespace."""
+    """``name``, or ``namespace/name`` of a record with a namespace: what it is called among those of its kind; empty
+    without a name. Its metadata, if there is any, is a map."""
     metadata = record.get("metadata") or {}
     namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
     return f"{namespace}/{name}" if namespace and name else name

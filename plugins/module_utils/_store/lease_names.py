@@ -15,7 +15,7 @@ _INSIDE = "-in"
 def to_object_name(name: str) -> str:
     """The name of the Lease object of a lease: ``kind/name`` or ``kind/namespace/name``. A kind has no dot and does not
     end in ``-in``, and no namespace has a dot, so no two meet; one of more than 253 characters is cut, and ends in a
-    hash of the whole. ValueError for a name without a slash: nobody would find its lease among those of the records."""
+    hash of the whole. ValueError for a name without a slash."""
     kind, slash, rest = name.partition("/")
     if not slash:
         raise ValueError(f"{name!r:.80} is no name of a lease, such as kind/name")
@@ -27,7 +27,6 @@ def to_object_name(name: str) -> str:
 
 
 def from_object_name(name: str) -> str:
-    """The lease name that ``to_object_name`` was given; of one that was too long its beginning with the hash. What it
-    never gives is read as well: a name without a dot becomes ``name/``."""
+    """The lease name that ``to_object_name`` was given; of one that was too long its beginning with the hash."""
     kind, _dot, rest = name.partition(".")
     return f"{kind.removesuffix(_INSIDE)}/{rest.replace('.', '/', 1)}" if kind.endswith(_INSIDE) else f"{kind}/{rest}"

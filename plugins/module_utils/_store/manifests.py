@@ -27,7 +27,7 @@ class Manifest:
 
     @property
     def of_manifest(self) -> bool:
-        """Whether it stands in its file as it is here; False for one that was made of what Azure prints."""
+        """Whether it stands in its file as it is here, and was not made of what Azure prints."""
         return self._place is not None
 
     def where_of(self, field_path: str) -> str:
@@ -42,8 +42,8 @@ class Manifest:
 
 
 def read_manifests(paths: t.Iterable[str | Path]) -> tuple[Manifest, ...]:
-    """The objects of the documents that ``read_documents`` finds, in their order, Lists taken apart. What Azure prints
-    of a fleet is taken as the kinds of ours that have the same fields. That two are the same object is not looked at.
+    """The objects of the documents that ``read_documents`` finds, in their order. What Azure prints of a fleet is taken
+    as the kinds of ours that have the same fields. That two are the same object is not looked at.
 
     FleetError with all problems of all files: those of ``read_documents``, ``not-a-mapping``, ``missing-field``,
     ``bad-name``; ``missing-library`` alone.
@@ -77,7 +77,7 @@ def _manifest(document: Document, problems: list[Problem]) -> Manifest | None:
 
 
 def _identity_problems(manifest: Manifest) -> t.Iterator[Problem]:
-    """What is wrong with apiVersion, kind, name and namespace; nothing else is looked at."""
+    """What is wrong with apiVersion, kind, name and namespace."""
     document = manifest.document
     metadata = document.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
@@ -116,8 +116,7 @@ def _name_hint(manifest: Manifest, metadata: t.Mapping[str, t.Any]) -> str:
 
 def _name_problems(manifest: Manifest, name: str, api_version: str) -> t.Iterator[Problem]:
     """Why it can be no name: those of roles and their bindings (``system:node``), of trust bundles, which begin with
-    their signer, and of requests for certificates are any path segment, all others DNS subdomains, of at most 253
-    characters."""
+    their signer, and of requests for certificates are any path segment, all others DNS subdomains."""
     where = manifest.where_of("metadata.name")
     if api_version.startswith(("rbac.authorization.k8s.io/", "certificates.k8s.io/")):
         if name in (".", "..") or "/" in name or "%" in name or len(name) > 253:

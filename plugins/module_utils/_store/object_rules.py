@@ -32,12 +32,9 @@ _ELIDED = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def proposed(record: Record) -> Record:
-    """A copy of a record to be created, as far as its writer decides: without what the store sets, under the API
-    version that is stored.
-
-    FleetError ``invalid`` for a name or value that cannot be kept and as of ``form_fault``, ``unknown-kind``; TypeError
-    as of ``json_text``.
-    """
+    """A copy of a record to be created, without what the store sets, under the API version that is stored. FleetError
+    ``invalid`` for a name or value that cannot be kept and as of ``form_fault``, ``unknown-kind``; TypeError as of
+    ``json_text``."""
     fresh = _copy(record)
     if namespace_and_name(fresh["kind"], record_name(fresh)) is None:
         raise FleetError(
@@ -55,8 +52,8 @@ def proposed(record: Record) -> Record:
 def form_fault(record: Record) -> str:
     """In words, what of a record to be kept has a form that readers cannot rely on: a spec that is missing or no map
     (not looked at for kinds without one and those in ``JUDGED_BY_READERS``), labels that are no map of texts,
-    finalizers that are no list of texts; empty if nothing has. Other fields are not looked at. The record has metadata
-    and is of one of our kinds."""
+    finalizers that are no list of texts, unless these are empty; empty if nothing has. The record has metadata and is
+    of one of our kinds."""
     metadata = record["metadata"]
     labels, ends = metadata.get("labels") or {}, metadata.get("finalizers") or []
     kind = record["kind"]
@@ -73,18 +70,18 @@ def _has_spec(kind: str) -> bool:
 
 
 def created(record: Record, uid: str, version: str, now: datetime) -> Record:
-    """The record as it is once it is made at ``now``, with all that a server sets; ``version`` is its resourceVersion.
-    ``now`` is aware. Errors as of ``proposed``."""
+    """The record as it is once it is made at ``now``, aware, with all that a server sets; ``version`` is its
+    resourceVersion. Errors as of ``proposed``."""
     fresh = proposed(record)
     own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": stamp(now)}
     return fresh | {"metadata": fresh["metadata"] | own}
 
 
 def replaced(stored: Record, record: Record, version: str, place: str) -> Record:
-    """``stored`` after an update by ``record``, as an API server does it, with the resourceVersion ``version``; with
-    its old one if nothing changed. ``generation`` rises if anything but metadata and status did. ``place`` is for
-    messages; neither record is changed. ``stored`` has all that a store sets (uid, resourceVersion, generation). That
-    ``record`` is of the same kind and name is not checked, nor its form (``form_fault``).
+    """``stored``, with all that a store sets, after an update by ``record``, as an API server does it, with the
+    resourceVersion ``version``; with its old one if nothing changed. ``generation`` rises if anything but metadata and
+    status did. ``place`` is for messages. That ``record`` is of the same kind and name is not checked, nor its form
+    (``form_fault``).
 
     FleetError ``conflict`` if ``record`` is not from this version, or has another uid; ``invalid`` without a
     resourceVersion, for a value that JSON has no form for, or for a finalizer that is added while the record is being
@@ -113,8 +110,8 @@ def replaced(stored: Record, record: Record, version: str, place: str) -> Record
 
 
 def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
-    """``stored``, which has finalizers left, after its deletion was asked for at ``now``, with the resourceVersion
-    ``version`` and the next generation; unchanged if that was so before. ``now`` is aware."""
+    """``stored``, which has finalizers left, after its deletion was asked for at ``now``, aware, with the
+    resourceVersion ``version`` and the next generation; unchanged if that was so before."""
     old = stored["metadata"]
     if "deletionTimestamp" in old:
         return stored
@@ -159,8 +156,8 @@ def _copy(record: Record) -> Record:
 
 
 def _given(record: Record) -> dict[str, t.Any]:
-    """Metadata that the writer decides; empty labels, annotations, finalizers and owners are left out, as the API
-    server does."""
+    """Metadata that the writer decides; as by the API server, empty labels, annotations, finalizers and owners are left
+    out."""
     return {k: v for k, v in record["metadata"].items() if k not in SET_BY_SERVERS and (v or k not in _ELIDED)}
 
 

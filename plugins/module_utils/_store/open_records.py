@@ -68,8 +68,7 @@ def sign_of_ci(environ: t.Mapping[str, str]) -> str:
 
 
 def _problems(kind: t.Any, given: t.Mapping[str, t.Any]) -> t.Iterator[Problem]:
-    """What is wrong with the options: an unknown type (and nothing else then), unknown names, values of another
-    type."""
+    """What is wrong with the options."""
     if not isinstance(kind, str) or kind not in _OPTIONS:
         yield Problem("bad-option", f"records.type is {kind!r}", hint=f"one of {', '.join(_OPTIONS)}")
         return

@@ -2,8 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """The contract of every place that records are kept in (objects, leases, journal, secrets); its errors (conflict, lease
-held or lost), and whose a write is that was left by one without an answer, ours or another's. Code that reads or writes
-records knows this file only."""
+held or lost); whether a write that ended without an answer was done. Code that reads or writes records knows this file
+only."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NO_LABELS: t.Mapping[str, str] = types.MappingProxyType({})
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write under ``name`` (``placement/web``), for ``seconds`` after ``renewed``. ``epoch`` counts its
-    holders; it never goes back while what keeps it is there. Instants are aware."""
+    """The right to write under ``name`` (``placement/web``), for ``seconds`` after ``renewed``. ``epoch`` counts how
+    often it was taken; it never goes back while what keeps it is there. Instants are aware."""
 
     name: str
     holder: str
@@ -38,8 +38,8 @@ class Lease:
     seconds: int
 
     def expired(self, now: datetime) -> bool:
-        """Whether its ``seconds`` are over at ``now``, aware, the instant at which they end included: anybody may
-        take it then, on a hub whoever has not watched it 30 s later. That nobody holds it does not count."""
+        """Whether its ``seconds`` are over at ``now``, aware: another may take it then, on a hub 30 s later unless it
+        has watched it. That nobody holds it does not count."""
         return now - self.renewed >= timedelta(seconds=self.seconds)
 
 
@@ -100,39 +100,33 @@ class Records(t.Protocol):
         ``invalid`` for a namespace of a kind that has none."""
 
     def names(self, kind: str) -> frozenset[str]:
-        """The names of all of a kind, damaged ones too, of which nothing else is looked at: for a fleet of
-        thousands."""
+        """The names of all of a kind, damaged ones too: for a fleet of thousands."""
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp.
-
-        What the record says of these itself is ignored. Codes ``already-exists``, ``lease-lost``; a hub also has
-        ``no-such-namespace``.
-        """
+        """The record as kept, status included, with uid, generation 1, resourceVersion and creationTimestamp; what it
+        says of these itself is ignored. Codes ``already-exists``, ``lease-lost``; a hub also has
+        ``no-such-namespace``."""
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
-        """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``.
+        """The record as kept. Written only if ``metadata.resourceVersion`` is the present one: else ``conflict``, as
+        for a record that is not there, or has another uid; without a resourceVersion ``invalid``; ``lease-lost`` as of
+        ``create``.
 
-        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written, and
-        the record is given as it is. One that is being deleted goes with its last finalizer, and is given once more. A
-        record that is not there, or has another uid, is a ``conflict`` too; without a resourceVersion ``invalid``.
-        ``lease-lost`` as of ``create``.
+        ``generation`` rises when anything besides metadata and status changed. Without a change nothing is written. One
+        that is being deleted goes with its last finalizer, and is given once more.
         """
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
         """Deletes the record; absent is fine, whatever the version. While there are finalizers it stays, with a
-        deletionTimestamp.
-
-        With ``resource_version`` only that version is deleted: else ``conflict``. With ``lease`` only while it is held:
-        else ``lease-lost``.
-        """
+        deletionTimestamp. With ``resource_version`` only that version is deleted: else ``conflict``. With ``lease``
+        only while it is held: else ``lease-lost``."""
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
         """The lease under the next epoch, for ``seconds`` from now on: it was free, expired, or held under the same
-        name ``holder``; whoever had it by that name has lost it.
+        name ``holder``, which must be unique to one process, or to it and its restarts; whoever had it by that name has
+        lost it.
 
-        Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire. The holder name must be
-        unique to one process, or to it and its restarts.
+        Else ``lease-held``; a hub waits 30 s more for a holder that it has not watched expire.
         """
 
     def renew(self, lease: Lease) -> Lease:
@@ -147,7 +141,7 @@ class Records(t.Protocol):
         """Those that have a holder, expired ones too, in the order of their names."""
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """Adds a line to the journal of an object, which need not be there: for people. Nothing is decided from it.
+        """Adds a line to the journal of an object, which need not be there, for people: nothing is decided from it.
         ``type`` is Normal or Warning, ``reason`` one word, ``now`` is aware. A hub cuts the message at 1 KiB, and keeps
         no line in a namespace that is being deleted."""
 
@@ -161,8 +155,8 @@ class Records(t.Protocol):
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keeps ``value``, which must not be empty, under ``name`` unless there is one already; gives the one that is
-        kept, of several that come at once too. Errors as of ``secret``; a hub also has ``conflict``, where somebody
-        deletes it just then."""
+        kept, of several at once too. Errors as of ``secret``; a hub also has ``conflict``, where somebody deletes it
+        just then."""
 
     def close(self) -> None:
         """Lets go of what is open; nothing is to be read or written afterwards. Leases that are held run out. May be
@@ -171,8 +165,7 @@ class Records(t.Protocol):
 
 def replace_unless_moved(records: Records, document: Record, lease: Lease | None = None) -> Record | None:
     """Writes ``document`` by ``Records.replace``, and gives the record as kept; None if somebody else has written or
-    deleted it since it was read. Nothing is written then, but for what the documentation of the hub names. Other
-    FleetErrors of ``replace`` are raised."""
+    deleted it since it was read. Other FleetErrors of ``replace`` are raised."""
     try:
         return records.replace(document, lease)
     except FleetError as error:
@@ -188,9 +181,9 @@ _FIRST = ("uid", "creationTimestamp")
 def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
     """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
     replace, None if it was to create one. The record as it is now, if all of it was written, or all but the status,
-    which is written last (so also where the status alone was to change, and nothing was written); None if it has left
-    nothing, or somebody else has written since. ``wanted`` has the form in which it is kept: the API version that is
-    stored, defaults written out. FleetError as of ``Records.get``."""
+    which is written last (so also where the status alone was to change, and nothing was written); else None, as where
+    somebody else has written since. ``wanted`` has the form in which it is kept: the API version that is stored,
+    defaults written out. FleetError as of ``Records.get``."""
     found = records.get(wanted["kind"], record_name(wanted))
     if found is None or (before is not None and found["metadata"].get("uid") != before["metadata"].get("uid")):
         return None
@@ -205,8 +198,8 @@ def _decided(record: Record) -> Record:
 
 
 def conflict(kind: str, name: str, place: str) -> FleetError:
-    """The FleetError ``conflict`` that ``replace`` and ``delete`` raise where the record moved; it is given back, not
-    raised. ``place`` is ``Records.place``, for messages."""
+    """The FleetError ``conflict``, given back, that ``replace`` and ``delete`` raise where the record moved. ``place``
+    is ``Records.place``, for messages."""
     return FleetError(
         "conflict",
         f"{kind}/{name} was changed or deleted by someone else since it was read",
@@ -216,14 +209,12 @@ def conflict(kind: str, name: str, place: str) -> FleetError:
 
 
 def already_exists(kind: str, name: str, place: str) -> FleetError:
-    """The FleetError ``already-exists`` that ``create`` raises where there is such a record; it is given back, not
-    raised."""
+    """The FleetError ``already-exists``, given back, that ``create`` raises where there is such a record."""
     return FleetError("already-exists", f"{kind}/{name} exists already", place)
 
 
 def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
-    """The FleetError ``lease-held`` that ``acquire`` raises, at ``now``: who has the lease, since when, and when it is
-    free; it is given back, not raised."""
+    """The FleetError ``lease-held``, given back, that ``acquire`` raises, at ``now``."""
     left = timedelta(seconds=lease.seconds) - (now - lease.renewed)
     return FleetError(
         "lease-held",
@@ -235,8 +226,8 @@ def lease_held(lease: Lease, now: datetime, place: str) -> FleetError:
 
 
 def lease_lost(name: str, holder: str, now_held_by: str, place: str) -> FleetError:
-    """The FleetError ``lease-lost`` of a write by ``holder`` under a lease that another has by now; ``now_held_by`` is
-    empty where nobody has it. It is given back, not raised."""
+    """The FleetError ``lease-lost``, given back, of a write by ``holder`` under a lease that another has by now;
+    ``now_held_by`` is empty where nobody has it."""
     taken = f": {now_held_by} took it" if now_held_by and now_held_by != holder else ""
     return FleetError(
         "lease-lost",

@@ -2,10 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Revisions of Git: which commit a folder holds, what names one, whether one was built on another, the fetch that
-brings missing history, other questions to Git. Unknown is an answer of its own, never a guess.
-
-Nothing here raises: without Git, outside a checkout, or in one that Git does not trust, the answer is "unknown".
-"""
+brings missing history, other questions to Git. Unknown is an answer of its own, never a guess: nothing here raises,
+also without Git, outside a checkout, or in one that Git does not trust."""
 
 from __future__ import annotations
 
@@ -54,8 +52,8 @@ def is_descendant(folder: str | Path, old: str, new: str, environ: t.Mapping[str
 
 def fetch_command(folder: str | Path, commit: str, environ: t.Mapping[str, str] | None = None) -> str:
     """The command, for people, that brings the history into this clone that ``is_descendant`` lacks: all of it for a
-    shallow clone, or where that cannot be told, else ``commit``; what is no commit's whole name, as others may write it
-    into records, does not come into a command. It is not run. ``environ`` as of ``asked_git``."""
+    shallow clone, or where that cannot be told, else ``commit``, which is left out unless it is a commit's whole name,
+    for others may write it into records. It is not run. ``environ`` as of ``asked_git``."""
     where = f"git -C {shlex.quote(os.fspath(folder))} fetch"
     if _is_shallow(folder, environ):
         return f"{where} --unshallow"
@@ -70,8 +68,8 @@ def is_commit(text: str) -> bool:
 def asked_git(
     folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
 ) -> bytes | None:
-    """What Git prints in the ``folder`` to a question about what the clone holds (``arguments``, behind ``git``), with
-    ``given`` as its input; None if it cannot answer, ends with an error, or takes longer than 30 s. ``environ`` None:
+    """What Git prints in the ``folder`` for these ``arguments``, behind ``git``, which ask about what the clone holds,
+    with ``given`` as input; None if it cannot answer, ends with an error, or takes longer than 30 s. ``environ`` None:
     that of this process; GIT_* variables are left out."""
     answer = _git(folder, environ, *arguments, given=given)
     return None if answer is None or answer.returncode != 0 else answer.stdout
@@ -87,7 +85,7 @@ def _git(
     folder: str | Path, environ: t.Mapping[str, str] | None, *arguments: str, given: str = ""
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Git's answer, whatever its exit code, None if there was none in 30 s. GIT_* variables, which may point elsewhere,
-    are not handed on. What a clone lacks is not fetched."""
+    are left out; what a clone lacks is not fetched."""
     environ = os.environ if environ is None else environ
     kept = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
     try:

@@ -20,13 +20,13 @@ def files_of(
     path: str | Path, revision: str, environ: t.Mapping[str, str] | None = None
 ) -> list[tuple[str, str]] | None:
     """Path (relative to the folder) and text, without a byte order mark, of the manifest files at or below ``path`` in
-    the commit, in Git's order, but for hidden folders, as of ``read_documents``; links are none. Of a ``path`` that is
-    a file, whatever its suffix, or not there any more, its folder counts, and what it was in the commit is read.
+    the commit, but for hidden folders, as of ``read_documents``; links are left out, and files that are no UTF-8 or
+    larger than a manifest may be. Of a ``path`` that is a file, whatever its suffix, or not there any more, its folder
+    counts, and what it was in the commit is read.
 
     None where Git cannot tell (no checkout, or one without the commit or its files, or ``revision`` is no commit's
-    whole name), and where they have more than ``MOST_BYTES``; empty where there are none. Files that are no UTF-8, or
-    larger than a manifest may be, are left out. Nothing is fetched, no filter is run. ValueError if Git's answer ends
-    too early.
+    whole name), and where they have more than ``MOST_BYTES``. Nothing is fetched, no filter is run. ValueError if Git's
+    answer ends too early.
     """
     try:
         real = os.path.realpath(path)
@@ -56,9 +56,9 @@ def files_of(
 
 
 def _texts(blobs: t.Iterable[tuple[str, str]], answer: bytes) -> t.Iterator[tuple[str, str]]:
-    """Each file with its text, in order, out of what ``cat-file --batch`` prints: each object is a line with its name,
-    kind and size, then that many bytes and a newline. What is missing, or no UTF-8, is left out. ValueError if the
-    answer ends before the last of them begins."""
+    """Each file with its text out of what ``cat-file --batch`` prints: each object is a line with its name, kind and
+    size, then that many bytes and a newline. What is missing, or no UTF-8, is left out. ValueError if the answer ends
+    before the last of them begins."""
     at = 0
     for file, _oid in blobs:
         end = answer.index(b"\n", at)

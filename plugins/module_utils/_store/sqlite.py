@@ -1,9 +1,9 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records in one SQLite file: objects looked up by labels, who holds a lease or held it last, journal and secrets,
-each write with the check of its lease in one transaction; a copy of any records in such a file, for reading alone, and
-what it is a copy of."""
+"""Records in one SQLite file: objects looked up by labels, who holds a lease or held it last, journal and secrets, each
+write with the check of its lease in one transaction; a copy of any records in such a file, for reading alone, and what
+it is a copy of."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class SqliteRecords:
 
     A write and the check of its lease are one transaction: a holder whose lease was taken over cannot write, however
     late its request comes. A write is on the disk when the call returns. The first call that is to write makes the
-    file, a ``delete`` of what is absent too. ``durable`` is told by whoever opens the file.
-    Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``,
+    file, a ``delete`` of what is absent too; until then reads find nothing. ``durable`` is told by whoever opens the
+    file. Codes of the file: ``records-not-ours``, ``-too-new``, ``-read-only``, ``-disk-full``, ``-disk-error``,
     ``-damaged``, ``-busy``, ``-unreadable``; a write to a copy of records is refused with ``-copy``.
     """
 
@@ -74,15 +74,14 @@ class SqliteRecords:
             raise damaged("what these records are a copy of is damaged", self.place) from None
 
     def get(self, kind: str, name: str) -> Record | None:
-        """As ``Records.get``; None where there is no file yet. Codes of the class."""
+        """As ``Records.get``. Codes of the class."""
         stored_resource(kind)
         with self._file.reading() as connection:
             row = _row(connection, kind, name) if connection else None
         return self._rows.record(kind, name, row[0]) if row else None
 
     def list(self, kind: str, labels: t.Mapping[str, str] = NO_LABELS, namespace: str = "") -> tuple[Record, ...]:
-        """As ``Records.list``; empty where there is no file yet. Codes of the class, ``records-damaged`` for any
-        damaged record."""
+        """As ``Records.list``. Codes of the class, ``records-damaged`` for any damaged record."""
         listed_resource(kind, namespace)
         question, values = "SELECT name, document FROM records AS r WHERE kind = ?", [kind]
         if namespace:
@@ -100,7 +99,7 @@ class SqliteRecords:
         return found
 
     def names(self, kind: str) -> frozenset[str]:
-        """As ``Records.names``; empty where there is no file yet. Codes of the class."""
+        """As ``Records.names``. Codes of the class."""
         stored_resource(kind)
         with self._file.reading() as connection:
             question = "SELECT name FROM records WHERE kind = ?"
@@ -108,7 +107,7 @@ class SqliteRecords:
         return frozenset(str(name) for (name,) in rows)
 
     def create(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.create``, in one transaction with the check of the lease; makes the file. Codes of the class."""
+        """As ``Records.create``. Codes of the class."""
         with self._file.writing() as connection:
             self._fence(connection, lease)
             fresh = object_rules.created(record, str(uuid.uuid4()), self._next_version(connection), self._clock())
@@ -119,7 +118,7 @@ class SqliteRecords:
             return fresh
 
     def replace(self, record: Record, lease: Lease | None = None) -> Record:
-        """As ``Records.replace``, in one transaction with the check of the lease. Codes of the class."""
+        """As ``Records.replace``. Codes of the class."""
         kind, name = str(record.get("kind", "")), record_name(record)
         stored_resource(kind)
         with self._file.writing() as connection:
@@ -135,7 +134,7 @@ class SqliteRecords:
             return fresh
 
     def delete(self, kind: str, name: str, resource_version: str = "", lease: Lease | None = None) -> None:
-        """As ``Records.delete``, in one transaction with the check of the lease. Codes of the class."""
+        """As ``Records.delete``. Codes of the class."""
         stored_resource(kind)
         with self._file.writing() as connection:
             self._fence(connection, lease)
@@ -151,7 +150,7 @@ class SqliteRecords:
                 _remove(connection, kind, name)
 
     def acquire(self, name: str, holder: str, seconds: int) -> Lease:
-        """As ``Records.acquire``, by this machine's clock; makes the file. Codes of the class."""
+        """As ``Records.acquire``, by this machine's clock. Codes of the class."""
         with self._file.writing() as connection:
             now, last = self._clock(), self._lease(connection, name)
             if last and last.holder not in ("", holder) and not last.expired(now):
@@ -169,19 +168,19 @@ class SqliteRecords:
             return renewed
 
     def release(self, lease: Lease) -> None:
-        """As ``Records.release``; the epoch is kept. Codes of the class."""
+        """As ``Records.release``. Codes of the class."""
         with self._file.writing() as connection:
             self._fence(connection, lease)
             connection.execute("UPDATE leases SET holder = '' WHERE name = ?", (lease.name,))
 
     def leases(self) -> tuple[Lease, ...]:
-        """As ``Records.leases``; empty where there is no file yet. Codes of the class."""
+        """As ``Records.leases``. Codes of the class."""
         with self._file.reading() as connection:
             rows = connection.execute(f"{_LEASE} WHERE holder != '' ORDER BY name").fetchall() if connection else ()
         return tuple(lease_of(row, self.place) for row in rows)
 
     def event(self, kind: str, name: str, type: str, reason: str, message: str, now: datetime) -> None:
-        """As ``Records.event``; makes the file. Codes of the class."""
+        """As ``Records.event``. Codes of the class."""
         stored_resource(kind)
         row = (write_time(now), kind, name, type, reason, message)
         with self._file.writing() as connection:
@@ -190,8 +189,8 @@ class SqliteRecords:
             )
 
     def events(self, kind: str, name: str) -> tuple[Event, ...]:
-        """As ``Records.events``, in the order in which they were written; they are kept for ever, none where there is
-        no file yet. Codes of the class."""
+        """As ``Records.events``, in the order in which they were written; they are kept for ever. Codes of the
+        class."""
         stored_resource(kind)
         question = "SELECT kind, name, type, reason, message, at FROM events WHERE kind = ? AND name = ? ORDER BY id"
         with self._file.reading() as connection:
@@ -199,24 +198,23 @@ class SqliteRecords:
         return tuple(event_of(row, self.place) for row in rows)
 
     def secret(self, name: str) -> bytes:
-        """As ``Records.secret``; no bytes where there is no file yet. Codes of the class, ``records-damaged`` if what
-        is kept is empty or no bytes."""
+        """As ``Records.secret``. Codes of the class, ``records-damaged`` if what is kept is empty or no bytes."""
         with self._file.reading() as connection:
             return self._secret(connection, name) if connection else b""
 
     def keep_secret(self, name: str, value: bytes) -> bytes:
-        """As ``Records.keep_secret``; makes the file. Codes of the class."""
+        """As ``Records.keep_secret``. Codes of the class."""
         with self._file.writing() as connection:
             connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (f"secret/{name}", value))
             return self._secret(connection, name)
 
     def close(self) -> None:
-        """As ``Records.close``: closes the file, which a later call would open again."""
+        """As ``Records.close``; a later call would open the file again."""
         self._file.close()
 
     def _fence(self, connection: sqlite3.Connection, lease: Lease | None) -> None:
-        """Raises FleetError ``lease-lost`` unless the lease has its holder and epoch still; an expired one that nobody
-        took is fine, and so is None. ``records-damaged`` for a damaged row."""
+        """FleetError ``lease-lost`` unless the lease has its holder and epoch still; an expired one that nobody took is
+        fine, and so is None. ``records-damaged`` for a damaged row."""
         if lease is None:
             return
         last = self._lease(connection, lease.name)
@@ -283,12 +281,11 @@ def _put_lease(connection: sqlite3.Connection, lease: Lease) -> None:
 
 
 def copy_of(records: Records, now: datetime) -> bytes:
-    """The content of a file of records that holds what ``records`` hold at ``now``, aware, and is only read: their
-    objects of all ``KINDS``, and leases that have a holder, expired ones too; no journal, and no secrets. Of a copy it
-    is one more of the same instant. Each kind is as it is when it is read, so two may not fit together. FleetError as
-    of ``Records.list``, for any kind of which one cannot be read, and ``Records.leases``, ``invalid`` for a record that
-    no reader of a file would take; ValueError for a
-    resourceVersion that is no number, which no server over etcd has."""
+    """The content of a file of records, only to be read, that holds what ``records`` hold at ``now``, aware: their
+    objects of all ``KINDS``, and leases that have a holder; no journal, and no secrets. Of a copy it is one more of the
+    same instant. Kinds are read one after the other, so two may not fit together. FleetError as of ``Records.list`` and
+    ``Records.leases``, ``invalid`` for a record that no reader of a file would take; ValueError for a resourceVersion
+    that is no number."""
     origin = records.origin or CopyOrigin(place=records.place, at=now)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection, COPY_ID)

@@ -1,13 +1,13 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""The SQLite file of records: made, recognised, migrated, locked; copies for reading alone (``records-copy``); and what
-can go wrong with it, in our words (``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``,
+"""The SQLite file of records: made, recognised, migrated, locked; copies for reading alone (``records-copy``); what can
+go wrong with it, in our words (``records-busy``, ``records-disk-full``, ``records-read-only``, ``records-too-new``,
 ``records-not-ours``).
 
 A rollback journal, not a write-ahead log: it works on network file systems, notices that the file was moved away under
-it, and a disk that is full or a process that is killed leaves the last committed state. The journal stays beside the
-file, emptied.
+it, and a disk that is full or a process that is killed leaves the last committed state. Emptied, the journal stays
+beside the file.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DAMAGE = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_
 
 class RecordsFile:
     """One open file. Reading a file that does not exist finds nothing and makes nothing; the first write makes it. One
-    transaction at a time: other threads wait, and none is begun within another by the same thread."""
+    transaction at a time: other threads wait, and the same thread must not begin one within another."""
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         """Opens and makes nothing yet; ``busy_seconds`` is how long to wait for the locks of others."""
@@ -65,7 +65,7 @@ class RecordsFile:
     def reading(self) -> t.Iterator[sqlite3.Connection | None]:
         """A transaction with one consistent view of the file; None if there is none yet, or it is empty. Waits for
         others as ``writing`` does. FleetError with the codes of ``SqliteRecords``, and ``invalid`` for a name that is
-        no Unicode, in place of what SQLite and the disk raise."""
+        no Unicode."""
         with self._lock, self._our_errors():
             connection = self._present()
             if connection is None:
@@ -139,8 +139,8 @@ class RecordsFile:
 
     @contextlib.contextmanager
     def _our_errors(self) -> t.Iterator[None]:
-        """Raises FleetError in place of errors of SQLite, the disk and texts that are no Unicode; a ProgrammingError,
-        and all else, stays what it is."""
+        """Raises FleetError in place of errors of SQLite, the disk and texts that are no Unicode; all else stays what
+        it is."""
         try:
             yield
         except sqlite3.ProgrammingError:
@@ -161,8 +161,8 @@ def is_copy(connection: sqlite3.Connection) -> bool:
 
 
 def copy_refused(where: str, told: str = "") -> FleetError:
-    """The FleetError ``records-copy`` of whoever would write to a copy of records; ``told`` is what it is a copy of, in
-    words. It is given back, not raised."""
+    """The FleetError ``records-copy``, given back, of whoever would write to a copy of records; ``told`` is what it is
+    a copy of, in words."""
     text = f"these records are a copy{told and ' ' + told}, which is only read"
     return FleetError("records-copy", text, where, "give the records themselves; a copy is enough for check mode")
 
@@ -182,8 +182,8 @@ def _step_up(connection: sqlite3.Connection, schema: int) -> None:
 
 
 def _make(path: Path) -> None:
-    """Makes an empty file for this user only, and its folder; one that is there stays. A folder called
-    ``.gitops-fleet`` keeps itself out of Git. OSError."""
+    """Makes an empty file for this user only, and its folder, if missing. A folder called ``.gitops-fleet`` keeps
+    itself out of Git. OSError."""
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -244,8 +244,8 @@ def _refuse_other_tables(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _tables(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Type, name and SQL (its white space made one) of all that is in the schema, by type and name; without what SQLite
-    makes by itself."""
+    """Type, name and SQL (its white space made one) of all that is in the schema, but for what SQLite makes by
+    itself."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
     own = (row for row in rows if not str(row[1]).startswith("sqlite_"))  # its own statistics, after ANALYZE
     return [(kind, name, " ".join(str(sql).split())) for kind, name, sql in own]
@@ -284,8 +284,8 @@ def _not_ours(where: str) -> FleetError:
 
 
 def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
-    """The FleetError for an error of SQLite, given back and not raised: moved away, full, not permitted, locked, not
-    ours, damaged, a fault of the disk; ``records-unreadable`` with SQLite's own words for the rest."""
+    """The FleetError for an error of SQLite, given back and not raised; ``records-unreadable`` with SQLite's own words
+    for what is not known."""
     code, where = getattr(error, "sqlite_errorcode", 0), str(path)
     kind = code & 0xFF
     if code == sqlite3.SQLITE_READONLY_DBMOVED or (code == sqlite3.SQLITE_IOERR_FSTAT and not path.exists()):
@@ -328,8 +328,7 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> FleetError:
 
 
 def _os_error(error: OSError, path: Path) -> FleetError:
-    """The FleetError for an error of the disk, given back and not raised: ``records-read-only``, ``records-disk-full``,
-    or ``records-unreadable`` for the rest."""
+    """The FleetError for an error of the disk, given back and not raised."""
     where = str(path)
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return _read_only(where)

@@ -25,16 +25,14 @@ WAY_OUT = "restore it from a backup, or move it away and rebuild the records fro
 
 
 def damaged(what: str, where: str) -> FleetError:
-    """The FleetError ``records-damaged``, with the ways out; it is given back, not raised."""
+    """The FleetError ``records-damaged``, given back, with the ways out."""
     return FleetError("records-damaged", what, where, WAY_OUT)
 
 
 def stored_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
     """The record of a row, as far as a store looks at it: its kind and name, its form as of ``form_fault``, and what a
-    store has set. ``where`` is the path of the file, for messages.
-
-    FleetError ``records-damaged``, with the kind and name of the row and without what is in it; ``unknown-kind``.
-    """
+    store has set. ``where`` is the path of the file. FleetError ``records-damaged``, with nothing of the ``document``;
+    ``unknown-kind``."""
     try:
         record = strict_json(document) if isinstance(document, str) else None
         wrong = _fault(kind, name, record)
@@ -58,8 +56,8 @@ def record_of(kind: str, name: t.Any, document: t.Any, where: str) -> Record:
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """Rows as a reader gets them, each wholly judged once, and anew when its text is another: whoever carries a run on
-    reads the same ones again and again. Of a text that was found to be sound its hash is kept, by kind and name."""
+    """Rows as a reader gets them; a sound one is wholly judged once, and anew when its text is another: whoever carries
+    a run on reads the same ones again and again. Of a sound text its hash is kept, by kind and name."""
 
     where: str
     _sound: dict[tuple[str, t.Any], int] = field(default_factory=dict)
@@ -75,8 +73,8 @@ class JudgedRows:
         return found
 
     def text_of(self, record: Record) -> str:
-        """The text of a record that is to be kept. FleetError ``invalid`` for one that ``record`` would refuse: nobody
-        could read any of its kind."""
+        """The text of a record that is to be kept. FleetError ``invalid`` for a form that ``record`` would refuse:
+        nobody could read any of its kind."""
         kind, name, text = record["kind"], record_name(record), json_text(record)
         wrong = form_fault(record) or _fields_fault(kind, record)
         if wrong:
@@ -91,8 +89,8 @@ def _damaged_record(kind: str, name: t.Any, wrong: str, where: str) -> FleetErro
 
 
 def _fault(kind: str, name: t.Any, record: t.Any) -> str:
-    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is.
-    FleetError ``unknown-kind``."""
+    """What is wrong with the record of a row, as far as a store looks at it; empty if nothing is. FleetError
+    ``unknown-kind``."""
     if not isinstance(record, dict):
         return "it is no object"
     if (record.get("kind"), record.get("apiVersion")) != (kind, stored_resource(kind).api_version):
@@ -113,8 +111,7 @@ def _store_fault(metadata: t.Mapping[str, t.Any]) -> str:
 
 
 def _fields_fault(kind: str, record: Record) -> str:
-    """What of the record's fields, ``form_fault`` aside, no reader can rely on; empty if nothing is, and for a kind
-    that each reader judges by itself."""
+    """What of the record's fields, ``form_fault`` aside, no reader can rely on; empty if nothing is."""
     if kind in JUDGED_BY_READERS:
         return ""
     try:
@@ -126,7 +123,7 @@ def _fields_fault(kind: str, record: Record) -> str:
 
 def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
     """What an API server would not let in, of a binding alone: that it names no cluster or no state; empty if it is
-    fine. Its spec is a map."""
+    fine."""
     if kind not in ("ClusterResourceBinding", "ResourceBinding"):
         return ""
     spec = record["spec"]
@@ -136,8 +133,8 @@ def _refused(kind: str, record: t.Mapping[str, t.Any]) -> str:
 
 def lease_of(row: t.Sequence[t.Any], where: str) -> Lease:
     """The lease of a row: name, holder, epoch, instants at which it was taken and renewed, as text, seconds. FleetError
-    ``records-damaged`` if one of these has another form, or the epoch has more than 18 digits. ``where`` is the path of
-    the file, for messages."""
+    ``records-damaged`` if one of these cannot be used, or the epoch has more than 18 digits. ``where`` is the path of
+    the file."""
     name, holder, epoch, acquired, renewed, seconds = row
     try:
         lease = Lease(name, holder, epoch, parse_time(acquired), parse_time(renewed), seconds)
@@ -160,8 +157,8 @@ def event_of(row: t.Sequence[t.Any], where: str) -> Event:
 
 
 def number_of(row: t.Sequence[t.Any] | None, where: str) -> int:
-    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` if it is
-    no whole number from 0 on, so large that no change could be counted, or there is no row."""
+    """The number that the whole file counts its changes by, out of its row; FleetError ``records-damaged`` without one,
+    or if it is no whole number from 0 on that leaves room to count."""
     if row is None or not isinstance(row[0], int) or not 0 <= row[0] < _LARGEST:
         raise damaged("the number of the last change is damaged", where)
     return row[0]

@@ -4,8 +4,8 @@
 """YAML to plain values, with the line of every field, within limits of depth and size (``too-deep``, ``too-big``),
 aliases and merged keys too: ``bad-yaml``, ``duplicate-key``, ``bad-key``, ``unknown-tag``; documents written as YAML.
 
-The documents are built from the parser's events by a loop of our own: PyYAML's constructor keeps the last of two equal
-keys, and neither it nor its composer bounds what aliases unfold to.
+The parser's events are put together here: PyYAML's constructor keeps the last of two equal keys, and neither it nor its
+composer bounds what aliases unfold to.
 """
 
 from __future__ import annotations
@@ -113,9 +113,8 @@ def read_yaml(text: str, path: str) -> t.Iterator[YamlDocument | Problem]:
 
 
 def write_yaml(documents: t.Iterable[t.Mapping[str, t.Any]]) -> str:
-    """The documents as one file, each behind ``---``, their fields in the order that they have, other signs than ASCII
-    escaped; FleetError ``missing-library``. TypeError for a value of a type that JSON has not; infinite numbers pass,
-    keys that are no text are written as JSON has them."""
+    """The documents as one file, each behind ``---``, their fields in the order that they have, all but ASCII escaped.
+    FleetError ``missing-library``; TypeError for a value of a type that JSON has not (infinite numbers pass)."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", hint="pip install PyYAML")
     plain = json.loads(json.dumps(list(documents)))  # without objects that stand in it twice, and so without anchors
@@ -147,8 +146,7 @@ class _Builder:
         }
 
     def _start(self, _event: t.Any) -> None:
-        """Forgets the lines, texts and anchors of the document before: how many there are makes no difference to
-        memory."""
+        """Forgets the lines, texts and anchors of the document before."""
         self._lines = {}
         self._texts = {}
         self._anchors.clear()
@@ -178,8 +176,8 @@ class _Builder:
             raise _Stop(self._problem("too-big", f"this file has more than {MAX_VALUES} values", line, "split it"))
 
     def _end(self, _event: t.Any) -> None:
-        """Closes the mapping or list that was opened last: what ``<<`` merges in is added where the mapping has no such
-        key, of several sources the first counts; then it is put into the one around it."""
+        """Closes the mapping or list that was opened last, and puts it into the one around it. What ``<<`` merges in is
+        added where the mapping has no such key, of several sources the first."""
         done = self._stack.pop()
         for source in done.merged:
             lines, texts = self._lines[id(source)], self._texts.get(id(source), {})
@@ -192,8 +190,7 @@ class _Builder:
         self._add(done.value, done.line, done.anchor)
 
     def _note_lines(self, value: t.Any, lines: dict[str | int, int], texts: dict[str | int, str] | None) -> None:
-        """Notes the lines and texts of a mapping or list, in place of those of one that was merged, is gone, and had
-        its ``id``."""
+        """Notes the lines and texts of a mapping or list, in place of those of one that is gone and had its ``id``."""
         self._lines[id(value)] = lines
         if texts:
             self._texts[id(value)] = texts
@@ -218,8 +215,7 @@ class _Builder:
             self._anchored_texts[event.anchor] = event.value
 
     def _keep_text(self, text: str) -> None:
-        """The text that is the value of the open key or item, of a key that is there twice the first one's; keys are
-        told themselves."""
+        """The text that is the value of the open key or item; of a key that is there twice the first one's."""
         top = self._stack[-1] if self._stack else None
         if top is None:
             return
@@ -254,8 +250,7 @@ class _Builder:
         self._add(self._copy(meant.value), line, None)
 
     def _copy(self, value: t.Any) -> t.Any:
-        """A copy with its lines and texts, so that a change of one alias is not a change of the other; a scalar is
-        itself."""
+        """A copy with its lines and texts, so that a change of one alias is not a change of the other."""
         if not isinstance(value, (dict, list)):
             return value
         copied: t.Any
@@ -267,8 +262,7 @@ class _Builder:
         return copied
 
     def _add(self, value: t.Any, line: int, anchor: str | None) -> None:
-        """Puts a finished value where it belongs: a document, an item, a key, or the value of the open key; an
-        ``anchor`` stands for it from now on."""
+        """Puts a finished value where it belongs: a document, an item, a key, or the value of the open key."""
         if anchor:
             self._anchors[anchor] = value
             self._measured.pop(anchor, None)
@@ -299,8 +293,7 @@ class _Builder:
             top.lines[key] = top.key_line
 
     def _merge(self, top: _Open, value: t.Any) -> None:
-        """Notes a mapping, or a list of such, to be merged in at the end of ``top``; a problem ``bad-key`` for anything
-        else."""
+        """Notes a mapping, or a list of such, to be merged in at the end of ``top``; else a problem ``bad-key``."""
         sources = value if isinstance(value, list) else [value]
         if all(isinstance(source, dict) for source in sources):
             top.merged.extend(sources)
@@ -308,7 +301,7 @@ class _Builder:
             self.found.append(self._problem("bad-key", "what << merges in must be mappings", top.key_line))
 
     def _key(self, key: t.Any, line: int) -> str:
-        """The key as text, a whole number as its digits; of another one a problem ``bad-key`` is added."""
+        """The key as text, a whole number as its digits; for another one a problem ``bad-key`` is added."""
         if isinstance(key, str):
             return key
         if isinstance(key, int) and not isinstance(key, bool):
@@ -320,7 +313,7 @@ class _Builder:
 
     def _value(self, event: t.Any, line: int) -> Scalar:
         """What the scalar means by its tag, quotes and text; a number that JSON cannot hold is a problem
-        ``bad-number``, and its text."""
+        ``bad-number``."""
         text, tag = str(event.value), event.tag
         if tag in ("!", f"{_TAG}str", f"{_TAG}timestamp") or (tag is None and event.style):
             return text

@@ -2,10 +2,8 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """What a plain YAML scalar means to kubectl (``yes``, ``0777``, ``1e3``): YAML 1.1 as its YAML library reads it, then
-turned into JSON.
-
-So ``yes`` and ``on`` are booleans, ``0777`` is octal, ``1e3`` is 1000; but dates and ``1:30`` stay text.
-"""
+turned into JSON. So ``yes`` and ``on`` are booleans, ``0777`` is octal, ``1e3`` is 1000; but dates and ``1:30`` stay
+text."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def without_userinfo(url: str) -> str:
 
 @dataclass(frozen=True)
 class Credential:
-    """What is shown to the API server. ``authorization`` is the whole header value; ``expires`` is aware, or None
-    where it is not known."""
+    """What is shown to the API server. ``authorization`` is the whole header value; ``expires`` is aware, or None where
+    it is not known."""
 
     authorization: str = field(default="", repr=False)
     client_cert: bytes = field(default=b"", repr=False)
@@ -45,7 +45,7 @@ class Credential:
 
 class CredentialSource(t.Protocol):
     """Where credentials come from. Both functions may be called from many threads, and may take as long as a program
-    that is asked for them. Errors do not show what is secret."""
+    that is asked. Errors do not show what is secret."""
 
     def get(self) -> Credential:
         """Credentials believed to be good now, kept ones or new; asked before each request, so mostly kept. They may be
@@ -59,8 +59,7 @@ class CredentialSource(t.Protocol):
 
 @dataclass(frozen=True)
 class TokenFile:
-    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs.
-    FleetError ``credentials-missing`` if it cannot be read, ``credentials-invalid`` as of ``bearer``."""
+    """A bearer token in a file, read at each use: the kubelet replaces projected tokens while a process runs."""
 
     path: Path
 
@@ -84,8 +83,8 @@ class TokenFile:
 
 
 def bearer(token: str, where: str = "") -> str:
-    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for text that is no token
-    (printable ASCII); HTTP libraries would show it in their own error."""
+    """The Authorization header, empty for an empty token. FleetError ``credentials-invalid`` for what is not printable
+    ASCII: HTTP libraries would show it in their own error."""
     if not _is_header(token):
         raise FleetError(
             "credentials-invalid",
@@ -97,8 +96,8 @@ def bearer(token: str, where: str = "") -> str:
 
 
 def proxy_authorization(proxy: str) -> str:
-    """The header by which an HTTP proxy is shown the user and the password in its URL, the bytes that these are
-    percent-encoded from, as kubectl and curl do; empty for one without a user. ValueError for what is no URL."""
+    """The header by which an HTTP proxy is shown the user and the password in its URL, percent-decoded to bytes, as
+    kubectl and curl do; empty for one without a user. ValueError for what is no URL."""
     url = urlsplit(proxy)
     if url.username is None:
         return ""
@@ -107,8 +106,7 @@ def proxy_authorization(proxy: str) -> str:
 
 
 def _is_host(name: str) -> bool:
-    """Whether that can be the name of a host, or its address: TLS and DNS raise errors of their own for anything
-    else."""
+    """Whether that can be the name of a host, or its address: TLS and DNS raise errors of their own for others."""
     try:
         whole = b"\0" not in name.encode("idna") and bool(name)
         return whole and ("%" not in name or ":" in name)  # but as the zone of an IPv6 address
@@ -125,12 +123,12 @@ def _is_header(text: str) -> bool:
 class Connection:
     """One API server as one user.
 
-    ``server`` is its URL and may have a path (a server behind a proxy). ``ca`` holds PEM certificates; None means the
-    system's. ``insecure`` checks no certificate; ``tls_server_name`` is the name it is checked for in place of the
-    URL's; ``proxy`` is a URL, empty for none. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer
-    token; ``credentials`` takes its place where credentials change while we run. ``impersonate`` holds header pairs.
-    ``name`` is what messages call the cluster. ``notes`` are what people are told when the connection is used.
-    FleetError ``kubeconfig-invalid`` or ``credentials-invalid`` for values that cannot be sent, all at once.
+    ``server`` is its URL and may have a path. ``ca`` holds PEM certificates; None means the system's. ``insecure``
+    checks no certificate; ``tls_server_name`` is the name it is checked for in place of the URL's; ``proxy`` is a URL,
+    empty for none. ``client_cert`` and ``client_key`` are PEM bytes. ``token`` is a bearer token; ``credentials`` takes
+    its place where credentials change while we run. ``impersonate`` holds header pairs. ``name`` is what messages call
+    the cluster. ``notes`` are what people are told when the connection is used. FleetError ``kubeconfig-invalid`` or
+    ``credentials-invalid`` for values that cannot be sent, all at once.
     """
 
     server: str
@@ -153,7 +151,7 @@ class Connection:
             raise FleetError.of(found)
 
     def _problems(self) -> t.Iterator[Problem]:
-        """What cannot be sent: server, proxy, name for TLS, token, headers of impersonation, in this order."""
+        """What cannot be sent: server, proxy, name for TLS, token, headers of impersonation."""
         for what, url, problem, form in (
             ("server", self.server, _server_problem(self.server), "https://host:port"),
             ("proxy-url", self.proxy, _proxy_problem(self.proxy), "http://host:port or socks5://host:port"),
@@ -192,10 +190,9 @@ def is_loopback(server: str) -> bool:
 
 def foreign_problem(url: str, schemes: t.Container[str]) -> str:
     """Why a URL that came from others must not be connected to, as the rest of a sentence; empty if it may be. A host
-    name is not looked up; ``schemes``, in lower case, can be iterated. ValueError if it is no URL.
+    name is not looked up; ``schemes`` are in lower case, and can be iterated. ValueError if it is no URL.
 
-    Services that give away secrets of a machine to whoever asks on it (metadata of clouds) have link-local addresses,
-    and none of them speaks TLS.
+    Most services of clouds that give away secrets of a machine (metadata) have link-local addresses, and speak no TLS.
     """
     parts = urlsplit(url)
     address = _address(parts.hostname or "")
@@ -207,8 +204,8 @@ def foreign_problem(url: str, schemes: t.Container[str]) -> str:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is, in any of the forms that the system's resolver takes (``0xa9fea9fe``), IPv4 in IPv6
-    as IPv4; None for a name."""
+    """The address that a host is, in any form that the system's resolver takes (``0xa9fea9fe``), IPv4 in IPv6 as IPv4;
+    None for a name."""
     host = host.partition("%")[0].rstrip(".")
     try:
         found = ipaddress.ip_address(host)

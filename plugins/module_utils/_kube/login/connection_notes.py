@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keeping what people are to be told of connections to API servers (unencrypted, unchecked, clocks apart), by cluster
-and each text once, until it is taken."""
+"""What people are to be told of connections to API servers (unencrypted, unchecked, clocks apart), kept by cluster and
+each text once, until it is taken."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Uses:
         self.note(connection, *connection.notes)
 
     def note(self, connection: Connection, *texts: str) -> None:
-        """Adds what is told of the cluster, each once; empty texts are passed over."""
+        """Adds what is told of the cluster; empty texts are passed over."""
         found = [text for text in texts if text]
         if found:
             with self._lock:
                 self._notes.setdefault(connection.where, {}).update(dict.fromkeys(found))
 
     def take(self) -> dict[str, list[str]]:
-        """The notes by the clusters' names, in the order of these; those of a cluster in the order in which they were
-        noted. They are forgotten here."""
+        """The notes by the clusters' names, in the order of these; those of a cluster as they came. They are forgotten
+        here."""
         with self._lock:
             found, self._notes = self._notes, {}
         return {name: list(notes) for name, notes in sorted(found.items())}
 
     def add_taken(self, notes: t.Mapping[str, t.Iterable[str]]) -> None:
-        """Adds the notes that were taken in another process, each once, behind those that are kept here."""
+        """Adds the notes that were taken in another process, behind those that are kept here."""
         with self._lock:
             for name, texts in notes.items():
                 self._notes.setdefault(name, {}).update(dict.fromkeys(texts))

@@ -5,8 +5,7 @@
 pod, to a Connection: login, impersonation (``as``), what a Secret must not name, notes on what is not checked; the
 names of contexts; which proxy leads to a server (``NO_PROXY``).
 
-Certificates, tokens and passwords are read here. Users with a plugin or an auth provider are handed to
-``external_credentials``, which needs the ``kubernetes`` package for the latter.
+Users with a plugin or an auth provider are handed to ``external_credentials``.
 """
 
 from __future__ import annotations
@@ -66,37 +65,33 @@ class Basic:
 
 
 def contexts(path: str | Path) -> tuple[str, ...]:
-    """Names of all contexts of a kubeconfig, sorted, also of those whose cluster or user is not there; empty for none.
-    FleetError as of ``read_kubeconfig``."""
+    """Names of all contexts of a kubeconfig, sorted, also of those whose cluster or user is not there. FleetError as of
+    ``read_kubeconfig``."""
     return tuple(sorted(read_kubeconfig(path).contexts))
 
 
 def connection_from_kubeconfig(path: str | Path, context: str = "") -> Connection:
-    """The connection of a context; of ``current-context`` if none is named.
-
-    FleetError ``kubeconfig-missing``, ``context-missing`` (with the contexts there are), ``kubeconfig-invalid`` (all
-    that cannot be read of that context at once, else all that cannot be sent, ``credentials-invalid`` for the token
-    among it), ``missing-library``.
-    """
+    """The connection of a context; of ``current-context`` if none is named. FleetError ``kubeconfig-missing``,
+    ``context-missing`` (with the contexts there are), ``kubeconfig-invalid`` (all that cannot be read of that context
+    at once, else all that cannot be sent, ``credentials-invalid`` for the token among it), ``missing-library``."""
     return _connection(read_kubeconfig(path), context, trusted=True)
 
 
 def connection_from_document(document: t.Any, context: str = "", where: str = "") -> Connection:
     """The connection of a context of a kubeconfig that came as a document, such as one in a Secret; of
-    ``current-context`` if none is named.
+    ``current-context`` if none is named. ``where`` is for messages.
 
     Whoever can write that Secret must not be able to run a command here or to read a file of this machine, so a cluster
     or user that names either is refused (FleetError ``kubeconfig-invalid``), but for a file beside its ``-data``, which
-    nobody reads; so are servers that are not https, and addresses that no server of a cluster has.
-    ``context-missing`` and ``credentials-invalid`` as of
-    ``connection_from_kubeconfig``. ``where`` is for messages.
+    nobody reads; so are servers that are not https, and addresses that no server of a cluster has. ``context-missing``
+    and ``credentials-invalid`` as of ``connection_from_kubeconfig``.
     """
     return _connection(kubeconfig_from_document(document, where or "kubeconfig"), context, trusted=False)
 
 
 def connection_in_cluster(environ: t.Mapping[str, str] | None = None, account: Path = _ACCOUNT) -> Connection:
-    """The API server of the cluster that this process runs in, as its service account; its token is read from the file
-    again as it is renewed. FleetError ``kubeconfig-missing`` outside of a cluster or without the account's ``ca.crt``,
+    """The API server of the cluster that this process runs in, as its service account, whose token is read from its
+    file at each use. FleetError ``kubeconfig-missing`` outside of a cluster or without the account's ``ca.crt``,
     ``credentials-missing`` without its token, ``kubeconfig-invalid`` and ``credentials-invalid`` as of a Connection."""
     environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
@@ -153,8 +148,7 @@ class _EntryReader:
         return self.entry.base / with_home(value, os.environ)
 
     def content(self, name: str, most: int) -> bytes:
-        """What the file holds that is named there; empty without one, or if it cannot be read or has more than ``most``
-        bytes, which is noted."""
+        """What the file holds that is named there; empty without one, or if it cannot be read, which is noted."""
         path = self.file(name)
         try:
             return read_file(path, most) if path else b""
@@ -163,8 +157,8 @@ class _EntryReader:
             return b""
 
     def pem(self, name: str) -> bytes:
-        """``<name>-data`` (base64) or the content of the file ``<name>``, as in kubectl the former first; empty without
-        either, and for what is no base64 or cannot be read, which is noted."""
+        """``<name>-data`` (base64) or, as in kubectl only without it, the content of the file ``<name>``; empty without
+        either, and for what cannot be read, which is noted."""
         data = self.text(f"{name}-data")
         if data:
             try:
@@ -191,8 +185,7 @@ class _EntryReader:
 
 
 def _connection(config: Kubeconfig, context: str, trusted: bool) -> Connection:
-    """The connection of the context, or of ``current-context``. FleetError ``context-missing``, and all that is wrong
-    with it; those of ``connection_from_kubeconfig``."""
+    """The connection of the context, or of ``current-context``. FleetError as of ``connection_from_kubeconfig``."""
     name = context or config.current
     found = config.contexts.get(name)
     if found is None:
@@ -256,7 +249,7 @@ def _build(cluster: _EntryReader, user: _EntryReader, context: str) -> Connectio
 
 def _check_foreign(cluster: _EntryReader, server: str, proxy: str) -> None:
     """Notes a server or proxy that a kubeconfig in a Secret must not send us to: services of this machine or its
-    network that are no API servers. What is no URL is left to the connection."""
+    network that are no API servers."""
     for name, url, schemes in (("server", server, ("https",)), ("proxy-url", proxy, PROXY_SCHEMES)):
         try:
             problem = foreign_problem(url, schemes) if url else ""
@@ -313,8 +306,8 @@ def _plugin(config: t.Mapping[str, t.Any], user: _EntryReader, cluster: _EntryRe
 
 
 def _impersonation(user: _EntryReader) -> tuple[tuple[str, str], ...]:
-    """``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` as the headers that the API server reads, empty values
-    left out; none at all if groups or extra have another form. What is wrong is noted."""
+    """``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` as the headers that the API server reads; none at all if
+    groups or extra have another form, which is noted."""
     pairs = [("Impersonate-User", user.text("as")), ("Impersonate-Uid", user.text("as-uid"))]
     groups, extra = user.entry.value.get("as-groups") or [], user.entry.value.get("as-user-extra") or {}
     if not _is_texts(groups) or not isinstance(extra, dict) or not all(map(_is_texts, (list(extra), *extra.values()))):

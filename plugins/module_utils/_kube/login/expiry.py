@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a client certificate or a token ends, how long a token was granted for, and when the certificate ends that a
-server shows."""
+"""When a client certificate or a token ends, how long a token was granted for, and when the certificate that a server
+shows ends."""
 
 from __future__ import annotations
 
@@ -31,21 +31,19 @@ def certificate_ends(pem: bytes) -> datetime | None:
 
 
 def token_ends(authorization: str) -> datetime | None:
-    """``exp`` of a JSON Web Token (RFC 7519) in an Authorization header, in UTC, unverified; None for any other token,
-    and one that does not say."""
+    """``exp`` of a JSON Web Token (RFC 7519) in an Authorization header, in UTC, unverified; None if there is none."""
     return _claimed(authorization, "exp")
 
 
 def token_life(authorization: str) -> timedelta | None:
     """From ``iat`` to ``exp`` of a JSON Web Token in an Authorization header: what was granted, whatever was asked for.
-    None for a token that does not say both, and for one that does not end after it begins."""
+    None unless it says both and ends after it begins."""
     begins, ends = _claimed(authorization, "iat"), _claimed(authorization, "exp")
     return ends - begins if begins is not None and ends is not None and ends > begins else None
 
 
 def _claimed(authorization: str, claim: str) -> datetime | None:
-    """The instant under a claim of a JSON Web Token in an Authorization header, in UTC; None for any other token, and
-    one that does not have it."""
+    """The instant under a claim of a JSON Web Token in an Authorization header, in UTC; None if there is none."""
     parts = authorization.removeprefix("Bearer ").split(".")
     if len(parts) != 3:
         return None
@@ -57,8 +55,8 @@ def _claimed(authorization: str, claim: str) -> datetime | None:
 
 
 def shown_until(sock: t.Any) -> datetime | None:
-    """``notAfter`` of the certificate that a server has shown on a TLS connection and that was checked; None if there
-    is none, or it is not known."""
+    """``notAfter`` of the certificate that a server has shown on a TLS connection and that was checked; None if it is
+    not known."""
     try:
         return datetime.fromtimestamp(ssl.cert_time_to_seconds(sock.getpeercert()["notAfter"]), tz=UTC)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError):

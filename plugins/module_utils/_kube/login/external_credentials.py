@@ -4,9 +4,8 @@
 """Credentials that another program gives, kept in memory until they end (``credentials-plugin``): exec plugins, and
 auth providers by way of the ``kubernetes`` package.
 
-The package costs 0.2 s to import, so it is imported when the first such user is met. Its process-wide default
-configuration is never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it
-may hold a token.
+The package is slow to import, so that waits until the first such user is met. Its process-wide default configuration is
+never used: with threads it leads to the wrong cluster. Nothing that a plugin prints is shown, for it may hold a token.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def _slot(key: str) -> _Slot:
 
 def _kept(credential: Credential) -> tuple[Credential, datetime]:
     """The credential that was made now, and when to ask again: a minute before it expires, or when half of what is left
-    of it is over, if that is later. Plugins have caches of their own, and give the same one in its last minute too."""
+    of it is over, if that is later: plugins have caches, and give the same one in its last minute too."""
     made, ends = datetime.now(UTC), credential.expires or _NEVER
     return credential, ends if ends <= made else max(ends - _EARLY, made + (ends - made) / 2)
 
@@ -78,9 +77,9 @@ def _good(slot: _Slot, refused: Credential | None) -> Credential | None:
 
 
 def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: Credential | None = None) -> Credential:
-    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. A FleetError of
-    ``make`` is that of all who ask within ``FAILED_SECONDS`` after it, for their own ``place``; so is what was refused,
-    if it was made again."""
+    """What is in the slot, if it is good and not what was refused; otherwise made anew, by one thread. For
+    ``FAILED_SECONDS`` a FleetError of ``make`` is that of all who ask, for their own ``place``, and what was refused
+    and made again is given."""
     slot = _slot(key)
     if (held := _good(slot, refused)) is not None:
         return held
@@ -107,7 +106,7 @@ def _from_slot(key: str, place: str, make: t.Callable[[], Credential], refused: 
 class ExecPlugin:
     """A command that prints an ExecCredential (client.authentication.k8s.io/v1 and v1beta1). What it printed is kept in
     memory, for all users with the same command, folder and, as far as it is told, cluster, until a minute before it
-    expires, at least for half of its time."""
+    expires, at least for half of its time; without end where it does not tell one."""
 
     config: str = field(repr=False)  # JSON of the kubeconfig's exec section: the key in the cache
     cluster: str = field(repr=False)
@@ -118,13 +117,13 @@ class ExecPlugin:
     def of(cls, config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any], folder: Path, place: str) -> ExecPlugin:
         """``config`` is the user's ``exec``, which names its ``command`` and ``apiVersion``; ``args`` and ``env``, if
         any, have their form; ``cluster`` is the cluster's entry, which the plugin is told only if it wants to be;
-        ``folder`` is that of the kubeconfig, ``place`` is for messages. Nothing is run yet."""
+        ``folder`` is that of the kubeconfig, ``place`` is for messages. Nothing is run."""
         told = cluster if config.get("provideClusterInfo") else {}
         return cls(json.dumps(_used_section(config, folder)), json.dumps(as_json(told)), folder, place)
 
     @property
     def command(self) -> str:
-        """The program, for messages too: a name, or its path, from the folder of the kubeconfig if it is relative."""
+        """The program: a name, or its path, from the folder of the kubeconfig if it is relative."""
         return str(json.loads(self.config)["command"])
 
     def get(self) -> Credential:
@@ -134,8 +133,8 @@ class ExecPlugin:
         return _from_slot(self._key, self.place, self._run)
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Runs the plugin again, unless that was done since; None if it gives the refused one. FleetError as of
-        ``get``."""
+        """Other credentials than the refused ones: the plugin is run again, unless it was since; None if it gives the
+        refused ones. FleetError as of ``get``."""
         fresh = _from_slot(self._key, self.place, self._run, refused)
         return None if fresh == refused else fresh
 
@@ -145,8 +144,8 @@ class ExecPlugin:
         return f"{self.config}\n{self.cluster}\n{self.folder}"
 
     def _run(self) -> Credential:
-        """Runs the plugin; the credential that it printed, good until the instant that it, its certificate or its token
-        tells. FleetError as of ``get``."""
+        """Runs the plugin; the credential that it printed, with the end that it, its certificate or its token tells.
+        FleetError as of ``get``."""
         status = self._status()
         token, cert = status.get("token"), status.get("clientCertificateData")
         if not isinstance(token or "", str) or not isinstance(cert or "", str) or not (token or cert):
@@ -184,7 +183,7 @@ class ExecPlugin:
         return t.cast("t.Mapping[str, t.Any]", answer["status"])
 
     def failed(self, what: str) -> FleetError:
-        """The error that says ``what`` the plugin did wrong; it is not raised here."""
+        """The FleetError ``credentials-plugin``, given back, that says ``what`` the plugin did wrong."""
         return FleetError(
             "credentials-plugin",
             f"the credential plugin {self.command} {what}",
@@ -194,16 +193,16 @@ class ExecPlugin:
 
 
 def _used_section(config: t.Mapping[str, t.Any], folder: Path) -> dict[str, t.Any]:
-    """What of the section counts, with its command. As in kubectl, a command with a slash in it is relative to the
-    kubeconfig, any other is looked up in PATH."""
+    """What of the section counts. As in kubectl, a command with a slash in it is relative to the kubeconfig, any other
+    is looked up in PATH."""
     command = str(config["command"])
     used = {name: as_json(config[name]) for name in _USED if config.get(name)}
     return {**used, "command": str(folder / command) if "/" in command else command}
 
 
 def _exec_info(config: t.Mapping[str, t.Any], cluster: t.Mapping[str, t.Any]) -> str:
-    """KUBERNETES_EXEC_INFO, as JSON, with the cluster unless that is empty. The cluster's extension for plugins is what
-    they know as ``config``."""
+    """KUBERNETES_EXEC_INFO, as JSON, with the cluster unless that is empty; plugins know its extension for them as
+    ``config``."""
     spec: dict[str, t.Any] = {"interactive": False}
     if cluster:
         rows = cluster.get("extensions")
@@ -231,8 +230,8 @@ class AuthProvider:
 
     @classmethod
     def of(cls, config: t.Mapping[str, t.Any], place: str) -> AuthProvider:
-        """``config`` is the user's ``auth-provider``. FleetError ``missing-library``; nothing is asked for yet.
-        ``place`` is for messages."""
+        """``config`` is the user's ``auth-provider``, ``place`` is for messages. Nothing is asked for yet. FleetError
+        ``missing-library``."""
         if importlib.util.find_spec("kubernetes") is None:  # before anything is begun that would need it in the end
             raise _no_kubernetes(place)
         user = {"auth-provider": _with_authorities(copy.deepcopy(dict(config)))}
@@ -240,12 +239,12 @@ class AuthProvider:
 
     def get(self) -> Credential:
         """The token that is kept, while it is good; else the package is asked. FleetError ``credentials-plugin``,
-        ``credentials-expired``, ``missing-library``, ``no-workers`` (it is asked in a thread), for ``FAILED_SECONDS``
-        after one of these the same again."""
+        ``credentials-expired``, ``missing-library``, ``no-workers`` (it is asked in a thread), the same again for
+        ``FAILED_SECONDS``."""
         return _from_slot(self.key, self.place, self._load)
 
     def renew(self, refused: Credential) -> Credential | None:
-        """Asks the package again, unless that was done since; None if it gives the refused one; errors as ``get``."""
+        """As ``ExecPlugin.renew``, by way of the package; errors as of ``get``."""
         fresh = _from_slot(self.key, self.place, self._load, refused)
         return None if fresh == refused else fresh
 
@@ -280,8 +279,8 @@ class AuthProvider:
 
     def _in_time(self, ask: t.Callable[[], str]) -> str:
         """What ``ask`` gives, which is left alone after ``PLUGIN_SECONDS``: the package waits for an issuer without
-        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, with the token in it;
-        ``no-workers`` where this machine starts no thread."""
+        end. FleetError ``credentials-plugin`` then, and for whatever its libraries raise, which may hold the token;
+        ``no-workers``."""
 
         def told() -> str | Exception:
             """What is given, or the exception."""
@@ -305,8 +304,8 @@ def _command_of(provider: t.Mapping[str, t.Any]) -> t.Any:
 
 
 def _with_authorities(provider: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The provider itself, changed: without an authority of its own, or with an empty one, the package would speak to
-    the issuer unverified, so the system's are named in it then, or those that come with the package."""
+    """The provider itself, changed: without an authority of its own the package would speak to the issuer unverified,
+    so the system's are named in it then, or those that come with the package."""
     config = provider.get("config")
     if isinstance(config, dict) and not any(config.get(each) for each in _AUTHORITIES):
         import ssl

@@ -4,9 +4,8 @@
 """Tokens, passwords and keys that we show to API servers, found again in what these say, in base64 and escapes too, and
 taken out (``(hidden)``); which secrets a connection or a URL has.
 
-A server, or a proxy before it, may send back what it was given: in a message, a page, a version, a name. Each secret is
-known as it is, in base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go,
-of JSON in JSON too.
+A server, or a proxy before it, may send back what it was given, in whatever it says. Each secret is known as it is, in
+base64 (at any place within more text), percent-encoded, and with the escapes of JSON and Go, of JSON in JSON too.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ _INDEXED = 2 * _PIECE - 1
 class KnownSecrets:
     """Secrets that are taken out of texts. Safe for threads; what it holds is not in its repr.
 
-    A fleet has a thousand tokens and more, and every text of every member is searched for all of them. So long forms
-    are looked up by pieces of ``_PIECE`` characters: of a text only the piece at each ``_PIECE``th place is looked at,
-    and wherever a form of ``_INDEXED`` characters or more stands, one of its last ``_PIECE`` pieces is at such a place.
+    Every text of a thousand members is searched for a thousand tokens, so long forms are looked up by pieces of
+    ``_PIECE`` characters: of a text only the piece at each ``_PIECE``th place is looked at, and wherever a form of
+    ``_INDEXED`` characters or more stands, one of its last ``_PIECE`` pieces is at such a place.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,8 @@ class KnownSecrets:
         self._hears: t.Callable[[frozenset[SecretForm]], None] | None = None
 
     def add(self, *secrets: str) -> None:
-        """Looks for these from now on, in every form that they may come back in; empty ones are passed over."""
+        """Looks for these from now on, in each of the forms that the module's docstring names; empty ones are passed
+        over."""
         found = {form for secret in secrets if secret for form in _forms(secret)}
         with self._adding:
             fresh = self.learn(found)
@@ -68,13 +68,12 @@ class KnownSecrets:
             return frozenset(self._forms)
 
     def tell_new_to(self, hears: t.Callable[[frozenset[SecretForm]], None]) -> None:
-        """From now on ``hears``, and nobody else, is told of what is new in an ``add`` before that ends, and before
-        another of the same does: before it is shown to any server. It must not add anything itself."""
+        """Each ``add`` that follows tells ``hears``, and nobody else, what is new in it before it ends, and so before
+        that is shown to any server. ``hears`` must not add anything itself."""
         self._hears = hears
 
     def learn(self, found: t.AbstractSet[SecretForm]) -> frozenset[SecretForm]:
-        """Looks for these from now on; gives those that were not known. Nobody is told of these, as ``tell_new_to`` has
-        it for ``add``."""
+        """Looks for these forms from now on, and tells nobody; gives those that were not known."""
         with self._lock:
             fresh = frozenset(found - self._forms)
             self._forms |= fresh
@@ -87,24 +86,23 @@ class KnownSecrets:
 
     def without_secrets(self, text: str) -> str:
         """The text with ``HIDDEN`` in the place of each of them; of those with fewer than 8 characters only where they
-        stand alone. Base64 around a secret goes with it, up to four characters on each side."""
+        stand alone. Base64 beside one within base64 goes with it, up to four characters on each side."""
         present = [form for form in self._candidates(text) if form.text in text]
         return _without(present, text) if present else text
 
     def may_stand_in(self, text: str) -> bool:
-        """Whether the text has what a secret could come back as, wherever it stands."""
+        """Whether the text has what a secret could come back as, even as a part of a word."""
         return any(form.text in text for form in self._candidates(text))
 
     def masker_of(self, document: str) -> t.Callable[[str], str]:
         """What does as ``without_secrets`` for the texts of this document (JSON with ``ensure_ascii=False``), faster by
-        far: most secrets are in none of them. Those that are added later do not count."""
+        far. Secrets that are added later do not count."""
         candidates = {*self._candidates(document), *self._escaped}
         present = [form for form in candidates if _as_json(form.text) in document]
         return (lambda text: _without(present, text)) if present else str
 
     def _candidates(self, text: str) -> set[SecretForm]:
-        """All that can be in the text as they are, and more: the short ones, and those of which a piece stands in
-        it."""
+        """All that can be in the text as they are, and more."""
         found = set(self._short)
         pieces = (text[place : place + _PIECE] for place in range(0, len(text) - _PIECE + 1, _PIECE))
         for piece in self._by_piece.keys() & pieces:
@@ -125,7 +123,7 @@ class SecretForm(t.NamedTuple):
         return len(self.text) < _LONG and not self.inner
 
     def places(self, text: str) -> t.Iterator[tuple[int, int]]:
-        """Where it is to be taken out of the text, as (begin, end), in order; they may overlap."""
+        """Where it is to be taken out of the text, as (begin, end); they may overlap."""
         begin = text.find(self.text)
         while begin >= 0:
             end = begin + len(self.text)
@@ -154,8 +152,7 @@ def _as_json(text: str) -> str:
 
 
 def _quoted(text: str) -> set[str]:
-    """The text between the quotes of JSON, as servers write that: with the letters as they are, in ASCII alone, and
-    as Go does."""
+    """The text between the quotes of JSON, as servers write that: as it is, in ASCII alone, and as Go does."""
     as_is = _as_json(text)
     as_go = re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", as_is)
     return {as_is, json.dumps(text)[1:-1], as_go}
@@ -163,7 +160,7 @@ def _quoted(text: str) -> set[str]:
 
 def _without(forms: t.Collection[SecretForm], text: str) -> str:
     """The text with ``HIDDEN`` for each of the forms, once for those that overlap, so that no tail of one is left
-    behind; the short ones last, for one that follows a longer one at once then stands alone."""
+    behind; the short ones last, for one behind a longer one then stands alone."""
     for short in (False, True):
         text = _hidden(text, sorted(place for form in forms if form.is_short is short for place in form.places(text)))
     return text
@@ -184,17 +181,16 @@ SHOWN = KnownSecrets()
 
 
 def secrets_of(credential: Credential, connection: Connection) -> tuple[str, ...]:
-    """Tokens and passwords that go to the server or to a proxy with this credential, in each form in which they are
-    known here; those to a proxy only where its URL has a password, or a user of 20 characters and more, which is taken
-    for a token. Some of the texts may be empty."""
+    """Tokens and passwords that go to the server or to a proxy with this credential; those to a proxy only where its
+    URL has a password, or a user of 20 characters and more, which is taken for a token. Some of the texts may be
+    empty."""
     passwords = (*passwords_in(connection.proxy), *_token_in(connection.proxy))
     to_proxy = _authorization(proxy_authorization(connection.proxy)) if any(passwords) else ()
     return (*_authorization(credential.authorization), connection.token, *to_proxy, *passwords)
 
 
 def _token_in(url: str) -> tuple[str, ...]:
-    """The user of a URL without a password, as it is and percent-decoded, if it is as long as tokens are; nothing for
-    what is no URL."""
+    """The user of a URL without a password, as it is and percent-decoded, if it is as long as tokens are."""
     try:
         parts = urlsplit(url)
         user = "" if parts.password else parts.username or ""
@@ -204,9 +200,8 @@ def _token_in(url: str) -> tuple[str, ...]:
 
 
 def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:
-    """What else only we and this one server have to know: the lines of keys (PEM) with 8 characters or more, not of a
-    key that is in the certificate's PEM alone, and in whose name we ask, or what else is in headers of
-    impersonation."""
+    """What else only we and this one server have to know: the lines of private keys (PEM, of 8 characters or more), but
+    not of a key that is in the certificate's PEM alone, and the values of headers of impersonation."""
     keys = [key for key in (credential.client_key, connection.client_key) if isinstance(key, bytes)]
     lines = [line for key in keys for line in key.decode("ascii", "replace").split("\n")]
     named = (value for _header, value in connection.impersonate)
@@ -214,8 +209,8 @@ def private_to(connection: Connection, credential: Credential) -> tuple[str, ...
 
 
 def _authorization(header: str) -> tuple[str, ...]:
-    """What is secret in an Authorization header, which may be empty: all behind the scheme; of Basic also user and
-    password together, and the password."""
+    """What is secret in an Authorization header: all behind the scheme; of Basic also user and password together, and
+    the password."""
     scheme, _space, value = header.partition(" ")
     if scheme != "Basic":
         return (value,)
@@ -240,8 +235,8 @@ def passwords_in(url: str) -> tuple[str, ...]:
 
 
 def _forms(secret: str) -> t.Iterator[SecretForm]:
-    """Each form in which a server may give the secret back, some of them more than once; in base64 from 8 bytes on, and
-    within more base64 from 12 on."""
+    """Each form in which a server may give the secret back; in base64 from 8 bytes on, and within more base64 from 12
+    on."""
     for form in (secret, quote(secret, safe=""), quote_plus(secret)):
         yield SecretForm(form)
     for form in _quoted(secret):

@@ -67,8 +67,7 @@ class Kubeconfig:
 
 def local_path(text: str, environ: t.Mapping[str, str]) -> str:
     """The path with its ``~`` expanded, and the variables that say where things are (``HOME``, ``GITHUB_WORKSPACE`` and
-    the like), if they are set. All others stay as they are written: who may write paths does not read the runner's
-    secrets out of them."""
+    the like), if they are set. All others stay: who may write paths does not read the runner's secrets out of them."""
 
     def value(found: re.Match[str]) -> str:
         """What the variable stands for, or as it is written."""
@@ -87,11 +86,8 @@ def usual_path(given: str, environ: t.Mapping[str, str]) -> str:
 
 def read_kubeconfig(path: str | Path) -> Kubeconfig:
     """One file, or several joined by ``:`` as in KUBECONFIG, of which those that are missing are passed over, and the
-    first that has a name wins.
-
-    FleetError ``kubeconfig-missing`` if there is none or one cannot be read, ``kubeconfig-invalid``,
-    ``missing-library``.
-    """
+    first that has a name wins. FleetError ``kubeconfig-missing`` if there is none or one cannot be read,
+    ``kubeconfig-invalid``, ``missing-library``."""
     text = with_home(str(path), os.environ)
     names = [text] if os.path.exists(text) else [part for part in text.split(os.pathsep) if part]
     files = [with_home(name, os.environ) for name in names]
@@ -136,9 +132,9 @@ def kubeconfig_from_document(document: t.Any, where: str, base: Path = Path()) -
 
 
 def parse_yaml(text: str | bytes, where: str) -> t.Any:
-    """The one document, None for an empty text; FleetError ``kubeconfig-invalid`` with the line, if PyYAML tells it,
-    and nothing of the text, also for several documents, or ``missing-library``. What aliases stand for is in it again
-    and again, within ``MAX_UNFOLDED`` characters."""
+    """The one document, None for an empty text. FleetError ``kubeconfig-invalid``, also for several documents, with the
+    line, if PyYAML tells it, and nothing of the text; ``missing-library``. What aliases stand for is in it again and
+    again, within ``MAX_UNFOLDED`` characters."""
     if yaml is None:
         raise FleetError("missing-library", "the Python library PyYAML is not installed", where, "pip install PyYAML")
     try:
@@ -158,7 +154,7 @@ def parse_yaml(text: str | bytes, where: str) -> t.Any:
 
 def _refuse_deep(text: str | bytes, loader: t.Any) -> None:
     """ValueError for more than ``MAX_DEPTH`` levels: PyYAML goes down them in C, where too many end the process. Errors
-    of PyYAML. Texts that cannot have so many are not looked through."""
+    of PyYAML."""
     shown = text if isinstance(text, str) else text.decode("latin-1")
     if shown.count("[") + shown.count("{") <= MAX_DEPTH and not _INDENTED.search(shown):
         return
@@ -170,8 +166,8 @@ def _refuse_deep(text: str | bytes, loader: t.Any) -> None:
 
 
 def _readable(text: str | bytes) -> str | bytes:
-    """The text as it is; of JSON in UTF-8, of which PyYAML does not read that, without a byte order mark and with each
-    escaped surrogate pair as its character. ValueError for what begins as such and is no UTF-8."""
+    """The text as it is; of JSON in UTF-8 without a byte order mark and with each escaped surrogate pair as its
+    character, which PyYAML does not read. ValueError for what begins as such and is no UTF-8."""
     begin = text.removeprefix("\ufeff") if isinstance(text, str) else text.removeprefix(codecs.BOM_UTF8)
     if begin.lstrip()[:1] not in ("{", b"{"):
         return text
@@ -210,7 +206,7 @@ def _flatten_mapping(self: t.Any, node: t.Any) -> None:
 
 def _unfolded(value: t.Any, known: dict[int, int]) -> int:
     """Characters of the value when each alias is written out; beyond all limits for one that is within itself.
-    ``known`` has what was counted, by ``id``, and is added to. RecursionError for what is too deep."""
+    ``known`` has what was counted, by ``id``. RecursionError for what is too deep."""
     if isinstance(value, (str, bytes)):
         return len(value) + 1
     if not isinstance(value, (dict, list, tuple, set)):
@@ -223,7 +219,7 @@ def _unfolded(value: t.Any, known: dict[int, int]) -> int:
 
 
 def _file(path: str) -> Kubeconfig:
-    """The kubeconfig in the file, parsed again only when the file has changed. FleetError ``kubeconfig-missing`` if it
+    """The kubeconfig in the file, parsed again only when that has changed. FleetError ``kubeconfig-missing`` if it
     cannot be read, and as of ``parse_yaml`` and ``kubeconfig_from_document``."""
     try:
         state = os.stat(path)
@@ -240,7 +236,7 @@ _PARSING = threading.Lock()
 
 @functools.lru_cache(maxsize=64)
 def _parsed(path: str, _mtime_ns: int, _size: int, _inode: int) -> Kubeconfig:
-    """The kubeconfig in the file, kept as long as the file has this time, size and inode. OSError of ``read_file``,
+    """The kubeconfig in the file, kept as long as it has this time, size and inode. OSError of ``read_file``,
     FleetError as of ``_file``."""
     document = parse_yaml(read_file(path, MAX_BYTES), path)
     return kubeconfig_from_document(document, path, Path(path).absolute().parent)
@@ -271,7 +267,7 @@ def _merged(where: str, parts: t.Sequence[Kubeconfig]) -> Kubeconfig:
 def _table(
     document: t.Mapping[str, t.Any], name: str, where: str, base: Path, problems: list[Problem]
 ) -> dict[str, Entry]:
-    """The entries of one list (``clusters``, ``users``, ``contexts``) by name; what is wrong is left out and added to
+    """The entries of one list (``clusters``, ``users``, ``contexts``) by name; what is wrong is added to
     ``problems``."""
     rows, inner = document.get(name) or [], _LISTS[name]
     if not isinstance(rows, list):

@@ -5,8 +5,8 @@
 
 ``plugin_process.py PARENT COMMAND ARGUMENT...``: environment, folder and standard output are the plugin's, and so is
 the exit code. When the plugin ends, when SIGTERM comes, or, on Linux, when the thread of the process PARENT that
-started this ends in any way, whatever the plugin started ends too. On Linux that is true of what made itself a daemon:
-its new parent is this process. Elsewhere its process group ends.
+started this ends, whatever the plugin started ends too: on Linux also what made itself a daemon, for its new parent is
+this process, elsewhere its process group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AWAITED = (*_TO_END, signal.SIGCHLD)
 
 def main(parent: int, command: list[str]) -> int:
     """Runs the command until it ends, a signal says so, or (on Linux) ``parent``, a process ID, ends; then ends what it
-    started. For the main thread of a process of its own, whose handling of signals, parenthood and children it takes.
+    started. For the main thread of a process of its own, whose signals and children it handles.
 
     Returns its exit status, 128 and the number for a signal that ended it; 126 if it cannot be started, 143 if this was
     told to end or the parent is gone.
@@ -62,7 +62,7 @@ def _adopt() -> None:
 
 def _end_all(child: int) -> None:
     """SIGTERM, and SIGKILL for what is there a second later, for ten seconds at most; then SIGKILL for the group of
-    ``child``. What belongs to another user by then cannot be ended."""
+    ``child``. What is another user's by then cannot be ended."""
     begun = time.monotonic()
     number = signal.SIGTERM
     while (left := _descendants()) and time.monotonic() < begun + _LONGEST:
@@ -77,8 +77,8 @@ def _end_all(child: int) -> None:
 
 
 def _descendants() -> list[int]:
-    """Processes below this one that have not ended, or are children still to be reaped, which the next call does: what
-    is left unreaped stays for ever where process 1 takes no orphans, as in many containers. Empty without /proc."""
+    """Processes below this one that have not ended, or are children still to be reaped, which the next call does:
+    unreaped they stay for ever where process 1 takes no orphans, as in many containers. Empty without /proc."""
     own = os.getpid()
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:

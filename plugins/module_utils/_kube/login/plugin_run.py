@@ -1,7 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One call of a credential plugin: no terminal, no input, its output taken up to a limit and never shown."""
+"""One call of a credential plugin (``exec`` in a kubeconfig): no terminal, no input, its output taken up to a limit and
+never shown."""
 
 from __future__ import annotations
 

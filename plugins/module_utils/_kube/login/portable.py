@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""One context of a kubeconfig as a document for another machine: the content of files that its certificates, keys and
-token are in is in it, and a login by a plugin as it is written."""
+"""One context of a kubeconfig as a document for another machine: the content of the files of its certificates, keys and
+token is in it, and a login by a plugin as it is written."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ Document = dict[str, t.Any]
 
 
 def portable_kubeconfig(config: Kubeconfig, context: str = "") -> Document:
-    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else. A cluster
-    or user that is not there is an empty one; where the context names no user, there is none.
-
-    A token is the one that is in its file now. A login by a plugin stays what it is: its program has to be where the
-    document is used. FleetError ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be read.
-    """
+    """A kubeconfig with that context (else ``current-context``), its cluster and its user, and nothing else; empty ones
+    where they are not there, no user where the context names none. A token file is replaced by the token that is in it
+    now. A login by a plugin stays what it is: its program has to be where the document is used. FleetError
+    ``context-missing``, or ``kubeconfig-missing`` for a file that cannot be read."""
     name = context or config.current
     found = config.contexts.get(name)
     if found is None:
@@ -54,9 +52,8 @@ def _name(context: Entry, kind: str) -> str:
 
 
 def _inlined(entry: Entry | None) -> Document:
-    """The entry with what its files hold in their place, certificates and keys as base64, for which data that is given
-    stands above a file; the token of a file stands above one that is given. Empty for no entry. FleetError
-    ``kubeconfig-missing`` for a file that cannot be read."""
+    """The entry with the content of its files: as in kubectl, data that is given stands above a file, and a token's
+    file above a token. Empty for no entry. FleetError ``kubeconfig-missing`` for a file that cannot be read."""
     if entry is None:
         return {}
     value: Document = as_json(entry.value)

@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """TLS contexts for the API server of one cluster: trust in its own CA (or the system's, or in anything, if
-``insecure``), and a client certificate and key where there are; PEM that cannot be loaded (``kubeconfig-invalid``)."""
+``insecure``), a client certificate and key; PEM that cannot be loaded (``kubeconfig-invalid``)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ from .connection import Connection
 
 class _SharedContext(ssl.SSLContext):
     """A context for connections of many threads: ``set_alpn_protocols`` does nothing, as ``tls_context`` has done it.
-    urllib3 asks for it at every connection, which frees the list that OpenSSL may be copying for another thread: that
-    one's ClientHello carried whatever the memory held by then, and the server refused it (``decode error``)."""
+    urllib3 asks for it at every connection, which frees the list that OpenSSL may be copying for another thread: its
+    ClientHello carried whatever the memory held by then, and was refused (``decode error``)."""
 
     def set_alpn_protocols(self, alpn_protocols: t.Iterable[str]) -> None:
         """Nothing."""
 
 
 def tls_context(connection: Connection, cert: bytes = b"", key: bytes = b"") -> ssl.SSLContext:
-    """A context that trusts the cluster's authorities only, or the system's where the connection names none, for TLS
-    1.2 and newer, HTTP/1.1 and many threads at once; an ``insecure`` connection checks nothing. ``cert`` and ``key``
-    are PEM; without ``key`` it is taken to be in ``cert``.
-
-    The system's authorities are read only where the connection names none: loading them costs a hundred times as much
-    as one cluster CA. Raises FleetError ``kubeconfig-invalid`` for a CA, certificate or key that cannot be loaded.
-    """
+    """A context that trusts the cluster's authorities only, or the system's where the connection names none (they are
+    slow to load), for TLS 1.2 and newer, HTTP/1.1 and many threads at once; an ``insecure`` connection checks nothing.
+    ``cert`` and ``key`` are PEM; without ``key`` it is taken to be in ``cert``. FleetError ``kubeconfig-invalid`` for a
+    CA, certificate or key that cannot be loaded."""
     context = _SharedContext(ssl.PROTOCOL_TLS_CLIENT)
     ssl.SSLContext.set_alpn_protocols(context, ["http/1.1"])
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -62,8 +59,7 @@ def _trust(context: ssl.SSLContext, ca: bytes, where: str) -> None:
 
 
 def _show(context: ssl.SSLContext, cert: bytes, key: bytes, where: str) -> None:
-    """Has the context show this certificate; FleetError ``kubeconfig-invalid`` if it or its key cannot be loaded, is
-    protected by a password, or they do not belong together."""
+    """Has the context show this certificate; FleetError ``kubeconfig-invalid`` if it or its key cannot be loaded."""
     # The empty password keeps OpenSSL from asking for one at the terminal.
     try:
         with _nameless(cert) as cert_path, _nameless(key or cert) as key_path:

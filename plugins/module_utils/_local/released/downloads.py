@@ -85,10 +85,10 @@ def _is_mirror(setting: str) -> bool:
 
 
 def fetch_text(place: str, of: Server) -> str:
-    """Fetches the small text at ``place`` (host and path) from the server ``of``, of a longer one the first 2 MB,
-    within ``CONNECT`` seconds; bytes that are no UTF-8 are replaced. FleetError ``release-missing`` for status 404 and
-    410, ``release-refused`` for other ones, as where too much was asked for, ``release-unreachable`` for whatever else
-    comes of the server or the way there. RuntimeError where no thread can start."""
+    """The small text at ``place`` (host and path) from the server ``of``, of a longer one the first 2 MB, within
+    ``CONNECT`` seconds; bytes that are no UTF-8 are replaced. FleetError ``release-missing`` for status 404 and 410,
+    ``release-refused`` for other ones, ``release-unreachable`` for whatever else comes of the server or the way there.
+    RuntimeError where no thread can start."""
 
     def read() -> str:
         """The first 2 MB of the text."""
@@ -99,7 +99,7 @@ def fetch_text(place: str, of: Server) -> str:
 
 
 def ask_size(place: str, of: Server) -> int:
-    """Asks the server how many bytes a file has, 0 if it does not tell; errors as of ``fetch_text``."""
+    """How many bytes a file has, as the server tells, 0 if it does not; errors as of ``fetch_text``."""
 
     def ask() -> int:
         """What the server tells (HEAD), or 0; ValueError if that is no number."""
@@ -111,14 +111,13 @@ def ask_size(place: str, of: Server) -> int:
 
 def download(place: str, part: Path, of: Server, whole: t.Callable[[Path], bool], say: Say) -> None:
     """Completes the file ``part``, made with its folder if it is missing; the beginning that it may hold is gone on
-    with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then.
-    ``place`` and ``of`` are as of ``fetch_text``.
+    with, and fetched anew if nothing whole comes of it. ``say`` gets a line now and then. ``place`` and ``of`` are as
+    of ``fetch_text``; ``whole`` tells whether the content is what it should be. One caller at a time.
 
-    ``whole`` tells whether its content is what it should be. FleetError ``release-missing`` for status 404 and 410,
-    ``release-refused`` for other ones, ``release-unreachable`` without a connection, and for ``ATTEMPTS`` early ends,
-    or one without a byte more (``part`` stays, unless the last attempt showed its beginning to be wrong);
-    ``release-damaged`` (it is removed; also for a file of more than 2 GB), ``unwritable-folder``. OSError
-    where ``part`` cannot be looked at or removed; what ``whole`` raises. One caller at a time.
+    FleetError ``release-missing`` for status 404 and 410, ``release-refused`` for other ones, ``release-unreachable``
+    without a connection, and for ``ATTEMPTS`` early ends, or one without a byte more; ``release-damaged`` (``part`` is
+    removed; also for a file of more than 2 GB), ``unwritable-folder``. OSError where ``part`` cannot be looked at or
+    removed; what ``whole`` raises.
     """
     make_folder(part.parent)
     name, host = place.rsplit("/", 1)[-1], of.host(place)
@@ -176,7 +175,7 @@ class _Progress:
         self._first = done
 
     def at(self, done: int, whole: int) -> None:
-        """Says how far it is, if ``PAUSE`` seconds have gone by since the last time; bytes as of ``begin``."""
+        """Says how far it is, if ``PAUSE`` seconds have gone by since the last time."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -191,7 +190,7 @@ class _Progress:
 def _go_on(address: str, part: Path, progress: _Progress) -> None:
     """One request for what ``part`` lacks, written behind what it has, or from its start where the server sends all of
     it. _CutOff if the answer ends early or begins elsewhere; FleetError ``release-damaged`` beyond 2 GB (``part`` is
-    removed), ``unwritable-folder``; the errors of ``_open`` and of reading."""
+    removed), ``unwritable-folder``; errors as of ``_open`` and of reading."""
     begun = _size(part)
     with _open(address, SILENCE, {"Range": f"bytes={begun}-"} if begun else {}) as answer:
         if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
@@ -218,8 +217,8 @@ def _go_on(address: str, part: Path, progress: _Progress) -> None:
 
 @contextlib.contextmanager
 def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
-    """A function that writes to ``part`` from byte ``begun`` on; from 0 in the place of all that is there. Its errors,
-    also for a link, are none of the server's: FleetError ``unwritable-folder``."""
+    """A function that writes to ``part`` from byte ``begun`` on; from 0 in the place of all that is there. Its errors
+    are none of the server's: FleetError ``unwritable-folder``."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if begun else os.O_TRUNC)
 
     def refused(error: OSError) -> FleetError:
@@ -227,8 +226,7 @@ def _writing(part: Path, begun: int) -> t.Iterator[t.Callable[[bytes], None]]:
         return FleetError("unwritable-folder", f"{part} cannot be written: {error.strerror}")
 
     def write(chunk: bytes) -> None:
-        """Writes the bytes at once, and all of them: of the last ones a full disk takes a part, and says nothing.
-        FleetError ``unwritable-folder``."""
+        """Writes all of the bytes, and at once. FleetError ``unwritable-folder``."""
         left = memoryview(chunk)
         try:
             while left:
@@ -263,8 +261,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 def _open(address: str, timeout: float, headers: t.Mapping[str, str] | None = None, method: str = "GET") -> t.Any:
     """The answer, for the caller to close; redirects are followed. HTTPError for a status that is no success, else
-    URLError, OSError or HTTPException. Proxies are those of the environment (``HTTPS_PROXY``, ``NO_PROXY`` ...);
-    ``timeout`` is seconds of silence. What is no URL is told of without its text, for a proxy's may hold a password."""
+    URLError, OSError or HTTPException. Proxies are those of the environment; ``timeout`` is seconds of silence. What is
+    no URL is told of without its text, for a proxy's may hold a password."""
     try:
         asked = urllib.request.Request(
             address, headers={"User-Agent": "gitops-fleet", **(headers or {})}, method=method
@@ -281,7 +279,7 @@ T = t.TypeVar("T")
 def _soon(call: t.Callable[[], T], host: str) -> T:
     """The result of ``call``, which is left alone in its thread after ``CONNECT`` seconds: the look-up of a name has no
     time limit of its own. FleetError as of ``fetch_text`` for that, and for an HTTPError, OSError, HTTPException or
-    ValueError of it; any other exception of it is raised as it is, and RuntimeError where no thread can start."""
+    ValueError of it; RuntimeError where no thread can start."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:
@@ -306,8 +304,8 @@ def _soon(call: t.Callable[[], T], host: str) -> T:
 
 
 def _refusal(error: urllib.error.HTTPError, host: str) -> FleetError:
-    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-refused``, which
-    says nothing of other servers. Closes the answer."""
+    """The FleetError for a status, given back: ``release-missing`` for 404 and 410, else ``release-refused``. Closes
+    the answer."""
     with contextlib.suppress(OSError):
         error.close()
     gone = error.code in (http.HTTPStatus.NOT_FOUND, http.HTTPStatus.GONE)

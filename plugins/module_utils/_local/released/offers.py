@@ -45,8 +45,7 @@ class ReleaseOffer:
 
 def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer | None:
     """The release files of a recipe for this machine; None where there are none, as anywhere but on Linux, or
-    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``; OSError as of
-    ``cache_key``."""
+    ``FLEET_RELEASES`` is ``off``. Nothing is asked for yet. FleetError ``bad-option``; OSError as of ``cache_key``."""
     files, where = release_files(one, platform.machine()), server(environ.get(SETTING, ""))
     if not files or where is None or platform.system() != "Linux":
         return None
@@ -55,11 +54,11 @@ def offer(one: Recipe, root: Path, environ: t.Mapping[str, str]) -> ReleaseOffer
 
 def install_release(offered: ReleaseOffer, say: Say) -> bool:
     """Downloads, checks and unpacks the files into the folder of ``offered``, in the place of one that is there;
-    whether it is whole there then. If not, nothing there is changed, and ``say`` got one line that says why, none where
-    the server was out of reach less than ``REST`` seconds ago; it hears of progress, too. The caller holds the lock of
-    the recipe. Every FleetError ``release-...`` ends in that line and False, and what was downloaded until then, unless
-    it was damaged, is gone on with by the next call; FleetError ``unwritable-folder``, OSError and RuntimeError, as of
-    ``download`` and ``fetch_text``, come through."""
+    whether it is whole there then. Any FleetError ``release-...`` gives False: nothing there is changed, ``say`` gets a
+    line that says why, and a later call goes on with what was downloaded and is not damaged. So does a server that was
+    out of reach less than ``REST`` seconds ago, without a line. ``say`` hears of progress, too. The caller holds the
+    lock of the recipe. FleetError ``unwritable-folder``, OSError and RuntimeError, as of ``download`` and
+    ``fetch_text``, come through."""
     if why_not_asked(offered):
         return False
     one = offered.recipe
@@ -76,9 +75,9 @@ def install_release(offered: ReleaseOffer, say: Say) -> bool:
 
 
 def megabytes(offered: ReleaseOffer) -> int:
-    """What has to be downloaded, in MB, as its server tells; a file of which it tells no size counts as nothing. Errors
-    as of ``downloads.fetch_text``, FleetError ``unwritable-folder``; it is asked at each call, and a server that is out
-    of reach is left alone for ``REST`` seconds from then on."""
+    """What has to be downloaded, in MB, as its server tells at each call; a file of which it tells no size counts as
+    nothing. Errors as of ``downloads.fetch_text``, FleetError ``unwritable-folder``; a server that is out of reach is
+    left alone for ``REST`` seconds from then on."""
     try:
         return round(sum(ask_size(file.place, offered.server) for file in offered.files) / 1e6)
     except FleetError as error:
@@ -113,8 +112,8 @@ def _note(root: Path) -> Path:
 
 
 def _take(offered: ReleaseOffer, say: Say) -> None:
-    """Downloads, checks and unpacks the files into the folder of ``offered``, whole or not at all, in the place of one
-    that is there. Errors as of ``download`` and ``_check``, FleetErrors of ``_unpack``, ``unwritable-folder``."""
+    """Downloads, checks and unpacks the files into the folder of ``offered``, whole or not at all. Errors as of
+    ``download`` and ``_check``, FleetErrors of ``_unpack``, ``unwritable-folder``."""
     one, began = offered.recipe, time.monotonic()
     checks = [(file, _check(one, file, offered.server)) for file in offered.files]
     parts: list[tuple[ReleaseFile, Path]] = []
@@ -140,8 +139,8 @@ def _take(offered: ReleaseOffer, say: Say) -> None:
 
 def _check(one: Recipe, file: ReleaseFile, where: Server) -> tuple[str, t.Callable[[Path], bool]]:
     """(A name for the wanted content, a function that tells whether a file has it): of a Go module by the sum in our
-    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and
-    ``told_sum``; OSError as of ``pinned_module_sum``. The function raises OSError."""
+    ``go.sum``, else by the SHA-256 that the publisher is asked for. FleetError as of ``fetch_text`` and ``told_sum``;
+    OSError as of ``pinned_module_sum``, and of the function."""
     if file.is_module:
         pinned = pinned_module_sum(one)
         return f"{one.product}-{one.version}.zip", lambda part: _is_module(part, pinned)
@@ -158,8 +157,8 @@ def _is_module(part: Path, pinned: str) -> bool:
 
 
 def _unpack(one: Recipe, file: ReleaseFile, part: Path, making: Path) -> None:
-    """Puts what a downloaded file holds into the folder ``making``: binaries, with mode 0755, and of a module the files
-    that come along. It was checked before. FleetError ``release-damaged``, ``unwritable-folder``; OSError."""
+    """Puts what a downloaded file, checked before, holds into the folder ``making``: binaries, with mode 0755, and of a
+    module the files that come along. FleetError ``release-damaged``, ``unwritable-folder``; OSError."""
     if file.is_module:
         _unpack_shipped(one, part, making)
     for name, inside in file.binaries.items():
@@ -186,7 +185,7 @@ def _unpack_one(archive: Path, inside: str, target: Path) -> None:
 
 def _unpack_shipped(one: Recipe, archive: Path, making: Path) -> None:
     """The same files that a build copies from the module: YAML and JSON right in the ``shipped`` folders, but for
-    ``kustomization.yaml``. The archive was checked before. FleetError ``unwritable-folder``; OSError."""
+    ``kustomization.yaml``. FleetError ``unwritable-folder``; OSError."""
     with zipfile.ZipFile(archive) as opened:
         for target, source in one.shipped.items():
             folder = f"{one.module}@v{one.version}/{source}/"

@@ -4,8 +4,8 @@
 """Which files the publishers of Kubernetes, etcd and kwok offer ready for this machine, at which addresses, and how
 each is checked: the SHA-256 that a publisher tells, the sum of a Go module (``go.sum``).
 
-Kubernetes and etcd publish a SHA-256 beside every file. kwok publishes none: GitHub tells the digest of each file of a
-release. The Stage files that kwok needs are in its Go module alone, whose sum our own ``go.sum`` pins.
+Kubernetes and etcd publish a SHA-256 beside every file; for kwok GitHub tells the digest of each file of a release. The
+Stage files that kwok needs are in its Go module alone, whose sum our own ``go.sum`` pins.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ _UNREADABLE = (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile)
 
 @dataclass(frozen=True)
 class ReleaseFile:
-    """``place`` is its address without the scheme, ``sums`` that of the text which tells its SHA-256.
-
-    ``binaries`` maps what it holds to the path inside an archive; the path is empty where the file is the program. A Go
-    module (``is_module``) has no ``sums``.
-    """
+    """``place`` is its address without the scheme, ``sums`` that of the text which tells its SHA-256, which a Go module
+    (``is_module``) has not. ``binaries`` maps what it holds to the path inside an archive, empty where the file is the
+    program."""
 
     place: str
     sums: str = ""
@@ -52,7 +50,7 @@ class ReleaseFile:
 
 def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
     """The release files of a recipe for Linux on a ``machine`` (``x86_64``, ``aarch64``), maybe of several publishers;
-    none where it has to be built in any case, as for any other machine."""
+    none for any other machine, or where it has to be built in any case."""
     arch = _MACHINES.get(machine.lower(), "")
     if not arch:
         return ()
@@ -74,8 +72,8 @@ def release_files(one: Recipe, machine: str) -> tuple[ReleaseFile, ...]:
 
 def told_sum(file: ReleaseFile, text: str) -> str:
     """The SHA-256 of a file in hexadecimal, of its publisher's ``text``: the sum alone, lines of ``sha256sum``, or what
-    GitHub tells of a release; the first that is found counts. FleetError ``release-damaged`` if there is none, or that
-    is no SHA-256."""
+    GitHub tells of a release. FleetError ``release-damaged`` if the first that is found is no SHA-256, or there is
+    none."""
     found = ""
     if text.lstrip().startswith("{"):
         found = _github_digest(file.name, text)
@@ -88,8 +86,8 @@ def told_sum(file: ReleaseFile, text: str) -> str:
 
 
 def _github_digest(name: str, text: str) -> str:
-    """What GitHub tells of a release as the digest of the file of that name, without ``sha256:``; empty if the file is
-    not told of, ``None`` as a text if it has no digest."""
+    """What GitHub tells of a release as the digest of the file of that name, without ``sha256:``; no digest where it
+    does not."""
     try:
         told = {each["name"]: str(each.get("digest")) for each in json.loads(text)["assets"]}
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
@@ -100,8 +98,8 @@ def _github_digest(name: str, text: str) -> str:
 def module_sum(archive: Path) -> str:
     """``h1:...`` of a module's archive, as ``go.sum`` has it: of the SHA-256 of every file in it, by name.
 
-    FleetError ``release-damaged`` if it is no archive, has a wrong checksum, or cannot be read, unpacked or decrypted;
-    for a name with a line break too, as Go has it: it would pass for the lines of several files.
+    FleetError ``release-damaged`` if it cannot be read as an archive; for a name with a line break too, as Go has it:
+    it would pass for the lines of several files.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
