@@ -39,7 +39,7 @@ def pool(**labels: str) -> Document:
 
 
 def placed(fleet: Fleet) -> None:
-    document = fleet.placement()
+    document = fleet.placement(rolling={"unavailablePeriodSeconds": 1})
     selector = {"group": "karpenter.sh", "version": "v1", "kind": "NodePool", "name": POOL}
     document["spec"]["resourceSelectors"] = [selector]
     (fleet.folder / "placements" / "pools.yml").write_text(json.dumps(document), encoding="utf-8")
@@ -77,7 +77,7 @@ def test_a_plan_counts_the_nodes_that_karpenter_then_finds_drifted(
             (text,) = foreseen(fleet)
             assert "3 nodes on 1 cluster will be replaced or end: k1 (3)" in text and path in text, text
         assert drifted(karpenter) == 0, "nothing is written by a plan"
-        assert fleet.apply().changed
+        karpenter.until(lambda: not fleet.apply().waits, "the pool was not changed")
         karpenter.until(lambda: drifted(karpenter) == 3, "Karpenter did not find its nodes drifted")
         assert t.cast(Document, karpenter.get(f"/apis/{API}/nodepools/{POOL}"))["spec"]["template"]["metadata"][
             "labels"

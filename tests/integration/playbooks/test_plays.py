@@ -265,6 +265,7 @@ def test_a_plan_tells_which_nodes_it_replaces(play: Player, joined: dict[str, t.
     """By a file of the nodes of ``east``, as the playbook budgets writes it; no member is asked."""
     nodes = str(PLAYS.parent / "manifests" / "snapshots" / "nodes.json")
     (pool,) = json.loads(Path(nodes).read_text())["members"][0]["objects"]["NodePool"]
+    pool |= {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
     pool["spec"]["template"].setdefault("metadata", {})["labels"] = {"team": "a"}
     selector = {"group": "karpenter.sh", "version": "v1", "kind": "NodePool", "name": "web"}
     placement = {
@@ -277,6 +278,7 @@ def test_a_plan_tells_which_nodes_it_replaces(play: Player, joined: dict[str, t.
         (play.folder / name).mkdir()
         (play.folder / name / "pool.json").write_text(json.dumps(document))
     files = {"placements": str(play.folder / "placements"), "resources": str(play.folder / "resources")}
+    play("gitops.fleet.facts", records=joined["records"], dest="facts.json").clean()
     asked = {"records": joined["records"], **files, "nodes_file": nodes, "write_markdown": "plan.md"}
     told = play("gitops.fleet.plan", **asked).clean().output
     sentence = "2 nodes on 1 cluster will be replaced or end: east (2)"
