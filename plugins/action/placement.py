@@ -9,6 +9,8 @@ from datetime import timedelta
 
 from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
+from ..module_utils._fleet.nodes.placed_nodes import with_nodes_told
+from ..module_utils._fleet.nodes.reading import nodes_file
 from ..module_utils._fleet.placements.checks import without_unreachable
 from ..module_utils._fleet.placements.history.going_back import ways_after
 from ..module_utils._fleet.placements.history.roll_back import RollBack
@@ -55,12 +57,14 @@ class ActionModule(Verb):
         says."""
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
+        nodes = nodes_file(options["nodes_file"], run_of.now) if options["nodes_file"] else None
         began = run_of.now.replace(microsecond=0)
         with run_of.open(options, writes=asked.write) as session:
             try:
                 report = with_runs_told(session.records, run(session, asked))
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
+            report = with_nodes_told(report, nodes) if nodes else report
             ways = ways_after(report, session.records, options["src"] or ())
         answer = _written_answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
         came_to = _came_to(answer.outcome, report)

@@ -233,6 +233,12 @@ options:
       - The name of a cluster. The result has RV(rendered), every object as that cluster gets it, with what overrides
         make of it. What Secrets hold is left out.
     type: str
+  nodes_file:
+    description:
+      - File with the nodes of members, as M(gitops.fleet.node_disruption_budget_info) writes it (its option C(dest)).
+        With it the plan tells how many nodes of which clusters Karpenter replaces where a placement changes a NodePool,
+        an AKSNodeClass or an EC2NodeClass, or takes one away. It is no part of the digest.
+    type: path
   write_plan:
     description: File to write the plan to, as JSON; in check mode too, so that it can be approved.
     type: path
@@ -252,6 +258,7 @@ EXAMPLES = r"""
     src: [fleet/placements]
     resources: [fleet/resources]
     facts: fleet/facts.json
+    nodes_file: fleet/nodes.json
     write_markdown: plan.md
 
 - name: Move everything off a region that is lost
@@ -259,15 +266,6 @@ EXAMPLES = r"""
     src: [fleet/placements]
     resources: [fleet/resources]
     evacuate: topology.kubernetes.io/region=west
-
-- name: See what one cluster gets, overrides included
-  gitops.fleet.placement:
-    state: planned
-    src: [fleet/placements]
-    resources: [fleet/resources]
-    facts: fleet/facts.json
-    render: west-1
-  register: planned
 
 - name: Carry it out
   gitops.fleet.placement:

@@ -81,7 +81,8 @@ def test_a_stranger_gets_from_rights_to_an_applied_placement(tmp_path: Path, kub
     steps: list[tuple[str, dict[str, t.Any]]] = [
         ("join", {"kubeconfig": kubeconfig, "pattern": "prod-*"}),
         ("facts", {"dest": "facts.json"}),
-        ("plan", {**files, "facts": "facts.json", "write_markdown": "plan.md"}),
+        ("budgets", {"dest": "nodes.json"}),
+        ("plan", {**files, "facts": "facts.json", "nodes_file": "nodes.json", "write_markdown": "plan.md"}),
         ("apply", files),
         ("drift", files),
     ]

@@ -261,6 +261,34 @@ def test_node_disruption_info(play: Player, joined: dict[str, t.Any], fleet: Fle
     assert fleet.writes_of("planner") == []
 
 
+def test_a_plan_tells_which_nodes_it_replaces(play: Player, joined: dict[str, t.Any], fleet: Fleet):
+    """By a file of the nodes of ``east``, as the playbook budgets writes it; no member is asked."""
+    nodes = str(PLAYS.parent / "manifests" / "snapshots" / "nodes.json")
+    (pool,) = json.loads(Path(nodes).read_text())["members"][0]["objects"]["NodePool"]
+    pool |= {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+    pool["spec"]["template"].setdefault("metadata", {})["labels"] = {"team": "a"}
+    selector = {"group": "karpenter.sh", "version": "v1", "kind": "NodePool", "name": "web"}
+    placement = {
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+        "kind": "ClusterResourcePlacement",
+        "metadata": {"name": "pools"},
+        "spec": {"resourceSelectors": [selector], "policy": {"placementType": "PickFixed", "clusterNames": ["east"]}},
+    }
+    for name, document in (("placements", placement), ("resources", pool)):
+        (play.folder / name).mkdir()
+        (play.folder / name / "pool.json").write_text(json.dumps(document))
+    files = {"placements": str(play.folder / "placements"), "resources": str(play.folder / "resources")}
+    play("gitops.fleet.facts", records=joined["records"], dest="facts.json").clean()
+    asked = {"records": joined["records"], **files, "nodes_file": nodes, "write_markdown": "plan.md"}
+    told = play("gitops.fleet.plan", **asked).clean().output
+    sentence = "2 nodes on 1 cluster will be replaced or end: east (2)"
+    assert sentence in " ".join(told.split()), told
+    assert "note: pools NodePool/web: 2 nodes on 1 cluster will be" in (play.folder / "plan.md").read_text()
+    lost = play("gitops.fleet.plan", **{**asked, "nodes_file": "nowhere.json"})
+    assert lost.code == 2 and "nodes-missing" in lost.output and "gitops.fleet.budgets" in lost.output
+    assert fleet.writes_of("planner") == []
+
+
 def test_node_rotation(play: Player, joined: dict[str, t.Any], fleet: Fleet):
     """Members without such nodes; rotations of nodes are tested in the folder ``nodes``."""
     assert play("node_rotation", "--check", **joined).clean().changed == 0

@@ -117,25 +117,30 @@ def _everywhere(
     if kind not in KINDS:
         raise FleetError("unknown-kind", f"changes are foreseen of {', '.join(KINDS)}", f"{kind}/{name}")
     for member in members:
-        before = _there(member, kind, name)
+        before = source_on(member, kind, name)
         if before is not None:
             yield _change(member, kind, before, document, network, override)
 
 
-def _there(member: MemberNodes, kind: str, name: str) -> Document | None:
-    """The object as the member has it, of a class only kind, name, spec without secrets and the subnets found; None if
-    it has none."""
+def source_on(member: MemberNodes, kind: str, name: str) -> Document | None:
+    """The NodePool or node class as the member has it, of a class only kind, name, spec without ``userData`` and the
+    subnets found; None if it has none."""
     pools: tuple[NodePool | NodeClass, ...] = member.pools if kind == NODE_POOL else member.classes
     for each in pools:
         if each.name == name and isinstance(each, NodePool):
             return dict(each.manifest)
         if each.name == name and isinstance(each, NodeClass) and each.kind == kind:
             subnets = [{"id": one.id, "zone": one.zone} for one in each.status.subnets]
-            return {"kind": kind, "metadata": {"name": name}, "spec": _seen(each.spec), "status": {"subnets": subnets}}
+            return {
+                "kind": kind,
+                "metadata": {"name": name},
+                "spec": seen_spec(each.spec),
+                "status": {"subnets": subnets},
+            }
     return None
 
 
-def _seen(spec: t.Any) -> Document:
+def seen_spec(spec: t.Any) -> Document:
     """A spec without the fields that are never read, for they may hold secrets; empty for what is no map."""
     if not isinstance(spec, Mapping):
         return {}
@@ -148,7 +153,7 @@ def _change(
     """What a document does to the object ``before`` of a member, whose subnet findings come after those of ``_unread``.
     FleetError as of ``effect_of``."""
     wanted = document.get("spec") or {}
-    after = {**before, "spec": merge_patched(before.get("spec"), _seen(wanted))}
+    after = {**before, "spec": merge_patched(before.get("spec"), seen_spec(wanted))}
     change = NodeSource(kind, _identity(document)[1], before, after)
     found = effect_of(change, member.state, network, override)
     return ClassChange(
