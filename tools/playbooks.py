@@ -19,7 +19,7 @@ import typing as t
 from pathlib import Path
 
 import yaml
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known, names_in
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known_variables, names_in
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "playbooks.md"
@@ -243,7 +243,7 @@ def variables(file: Path) -> dict[str, tuple[str, Document]]:
     """What a playbook takes: each variable with the option that it is given to, and the documentation of that, in which
     other options stand as the variables that they are given; nothing where it is given to none."""
     given: dict[str, tuple[str, Document]] = {}
-    taken = known(str(file))
+    taken = known_variables(str(file))
     for verb, arguments in calls(play(file)):
         found = {option: [name for name in _names(value) if name in taken] for option, value in arguments.items()}
         named = {option: names[0] for option, names in found.items() if names and isinstance(arguments[option], str)}

@@ -12,7 +12,7 @@ from ..module_utils._fleet.audit.update_runs import testify_answer
 from ..module_utils._fleet.files import refuse_blank
 from ..module_utils._fleet.placements.staged.answering import WishedApproval, give_approval, is_staged
 from ..module_utils._fleet.session import Session
-from ..module_utils._fleet.updates.gate_completion import Which, approver, complete, refuse
+from ..module_utils._fleet.updates.gate_completion import Which, approver, complete_gates, refuse
 from ..module_utils._fleet.updates.run_record import read_run
 from ..module_utils._report.commands.next_steps import approval_lines
 from ..plugin_utils._afterwards import asked_afterwards
@@ -30,8 +30,9 @@ class ActionModule(Verb):
     def carry_out(self, options: dict[str, t.Any], run: Run) -> Answer:
         """Approves or refuses a gate of an update run, or approves what a staged run asks for, with evidence; in check
         mode nothing is recorded. It says who carries the run on, or why an approval is in vain. FleetError as of
-        ``is_staged``, ``complete``, ``refuse`` and ``give_approval``; ``bad-option`` for what staged runs do not have,
-        and for an empty option that says which gate is meant: the one that happens to be open would be answered."""
+        ``is_staged``, ``complete_gates``, ``refuse`` and ``give_approval``; ``bad-option`` for what staged runs do not
+        have, and for an empty option that says which gate is meant: the one that happens to be open would be
+        answered."""
         refuse_blank(options, SELECTING, "leave the option out if any gate is meant")
         with run.open(options) as session:
             if is_staged(session.records, options["run"], options["kind"] or ""):
@@ -58,7 +59,7 @@ def _state(session: Session, name: str, run: Run) -> str:
 
 def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Answer, str]:
     """The answer after the gate of an update run was approved or refused, and that was recorded, with ``write``; and
-    a sentence of why that is in vain, empty if it is not. FleetError as of ``complete`` and ``refuse``."""
+    a sentence of why that is in vain, empty if it is not. FleetError as of ``complete_gates`` and ``refuse``."""
     which = Which(
         id=options["id"] or "",
         stage=options["stage"] or "",
@@ -70,7 +71,7 @@ def _gate(session: Session, options: dict[str, t.Any], write: bool) -> tuple[Ans
     if options["state"] == REFUSED:
         done = refuse(*asked, write=write)
     else:
-        done = complete(*asked, write=write, self_approval=options["allow_self_approval"])
+        done = complete_gates(*asked, write=write, self_approval=options["allow_self_approval"])
     testify_answer(session, done, options["reason"], write=write)
     data = {
         "id": done.gate.gate.id,

@@ -35,11 +35,11 @@ from ..module_utils._fleet.updates.update_run import (
     delete_run,
     keep_terms,
     known_beside,
-    restarted,
+    restart_run,
     run_data,
-    skipped,
-    started,
-    stopped,
+    skip_targets,
+    start_run,
+    stop_run,
     superseded,
     targets_of,
 )
@@ -96,10 +96,10 @@ class ActionModule(Verb):
                 gone = delete_run(session, name, force=options["force"], write=write)
                 return Answer(changed=testify_deletion(session, name, gone=gone, write=write), data={"name": name})
             if state == "stopped":
-                return _answer(stopped(session, name, write), told, would=f"stop run {name}")
+                return _answer(stop_run(session, name, write), told, would=f"stop run {name}")
             if state == "skipped":
                 would = f"skip {', '.join(options['targets'])} of run {name}"
-                return _answer(skipped(session, name, targets, write, options["reason"]), told, would=would)
+                return _answer(skip_targets(session, name, targets, write, options["reason"]), told, would=would)
             if state == "conducted":
                 return _conduct(told, name, given, run_of.check_mode)
             if state == "checked":
@@ -116,7 +116,7 @@ class ActionModule(Verb):
             if state == "present":
                 return _answer(made, told, plan=[] if write else _printed_plan(session, made, given, options))
             return _answer(
-                _later_of_both(made, started(session, made.run, {}, write, who)),
+                _later_of_both(made, start_run(session, made.run, {}, write, who)),
                 told,
                 before=made.run.status.status.state,
             )
@@ -158,7 +158,7 @@ def _checked(session: Session, name: str, given: UpdateManifests, options: dict[
 
 def _conduct(to: Telling, name: str, given: UpdateManifests, check: bool) -> Answer:
     """Makes the run and carries it on until it ends or waits; with ``check`` it is only rehearsed, and ``planned``.
-    FleetError as of ``define_run``, ``refuse_unfit``, ``rehearse``, ``carry_on`` and ``restarted``."""
+    FleetError as of ``define_run``, ``refuse_unfit``, ``rehearse``, ``carry_on`` and ``restart_run``."""
     session, options = to.session, to.options
     wish = _wish(options)
     as_is = _made(session, name, given, options, write=False)
@@ -192,8 +192,8 @@ def _conduct(to: Telling, name: str, given: UpdateManifests, check: bool) -> Ans
 
 def _again(session: Session, made: Outcome, options: t.Mapping[str, t.Any], write: bool, who: str = "") -> Outcome:
     """The run, started again where the option ``restart`` says so, else as it was made. Without ``write`` nothing is
-    recorded. FleetError as of ``restarted``."""
-    return _later_of_both(made, restarted(session, made.run, write, who)) if options["restart"] else made
+    recorded. FleetError as of ``restart_run``."""
+    return _later_of_both(made, restart_run(session, made.run, write, who)) if options["restart"] else made
 
 
 def _wish(options: dict[str, t.Any]) -> ConductOptions:

@@ -44,8 +44,8 @@ _CONDITIONS = ("when", "that", "failed_when", "changed_when", "until")
 def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     """FleetError ``unknown-variable`` for variables of the command line that the playbook of the task does not use, if
     it is one of ours; those of runners (``ansible_`` and the like) and the user's own, listed in ``extra_variables``,
-    pass. Where ours is part of a larger playbook, less is refused (see ``unknown``). ``bad-option`` where the user's
-    own are no list and no text. ``task_path`` as of ``is_of_ours``."""
+    pass. Where ours is part of a larger playbook, less is refused (see ``unknown_variables``). ``bad-option`` where the
+    user's own are no list and no text. ``task_path`` as of ``is_of_ours``."""
     if not is_of_ours(task_path):
         return
     file = _file(task_path)
@@ -54,7 +54,7 @@ def check_extra_variables(task_path: str, loader: DataLoader) -> None:
     names = [str(each) for each in given if not str(each).startswith(_OF_RUNNERS) and each not in mine]
     started = [str(each) for each in context.CLIARGS.get("args") or ()]
     alone = bool(started) and all(each.startswith(COLLECTION) for each in started)
-    problems = unknown(known(file), names, alone, passed_as(file))
+    problems = unknown_variables(known_variables(file), names, alone, variables_by_option(file))
     if problems:
         raise FleetError.of(problems)
 
@@ -81,7 +81,7 @@ def _file(task_path: str) -> str:
     return os.path.realpath(file) if file else ""
 
 
-def unknown(
+def unknown_variables(
     known_names: t.Collection[str], given: t.Iterable[str], alone: bool, options: t.Mapping[str, str] = NO_OPTIONS
 ) -> list[Problem]:
     """A problem ``unknown-variable`` for each of the names that were given and not known, by name, that of words
@@ -115,7 +115,7 @@ def _near(name: str, known_names: t.Collection[str]) -> list[str]:
 
 
 @cache
-def known(playbook: str) -> frozenset[str]:
+def known_variables(playbook: str) -> frozenset[str]:
     """The names that a playbook uses and neither makes itself nor has from Ansible (``ansible_check_mode``), and
     OURS_TO_LIST. OSError if the file cannot be read."""
     with open(playbook, encoding="utf-8") as file:
@@ -127,7 +127,7 @@ def known(playbook: str) -> frozenset[str]:
 
 
 @cache
-def passed_as(playbook: str) -> t.Mapping[str, str]:
+def variables_by_option(playbook: str) -> t.Mapping[str, str]:
     """For options of our verbs that no variable of the playbook has the name of: the one variable that sets them in all
     of its tasks. Options that are set by several, or by one that the playbook makes, are left out. OSError if the file
     cannot be read."""
@@ -139,7 +139,7 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
             for option, value in options.items() if module.startswith(COLLECTION) and isinstance(options, dict) else ():
                 if isinstance(value, str):
                     found.setdefault(option, set()).update(_setting(value))
-    names = known(playbook)
+    names = known_variables(playbook)
     return {
         option: next(iter(variables))
         for option, variables in found.items()
@@ -147,18 +147,18 @@ def passed_as(playbook: str) -> t.Mapping[str, str]:
     }
 
 
-def given_as(task_path: str, message: str) -> str:
+def variables_for_missing(task_path: str, message: str) -> str:
     """Which variables set the options that a ``message`` on missing ones names, where these have other names; empty if
     none has, and for tasks of other playbooks. ``task_path`` as of ``is_of_ours``."""
     _before, _colon, missing = message.partition("missing required arguments: ")
     if not missing or not is_of_ours(task_path):
         return ""
-    variables = passed_as(_file(task_path))
+    variables = variables_by_option(_file(task_path))
     asked = [each.strip() for each in missing.partition(" found in ")[0].split(",")]
     return ", ".join(f"{each} is given by the variable {variables[each]}" for each in asked if each in variables)
 
 
-def parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def lists_parted(given: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The options as they were given; one that is a list by its argument spec, and was given as a text, is parted at
     commas, as Ansible does: in a command that is printed, the text would be a single name."""
     lists = {name for name, option in spec.items() if option.get("type") == "list"}

@@ -27,12 +27,12 @@ from ..module_utils._fleet.files import from_home, json_file, refuse_blank, refu
 from ..module_utils._fleet.keeping import INTERRUPTED
 from ..module_utils._fleet.members.connection_notes import take_connection_notes
 from ..module_utils._fleet.session import Session, copied_words, open_session, present, silent
-from ..module_utils._fleet.showing import hidden, plain_json
+from ..module_utils._fleet.showing import plain_json, without_secrets
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.commands.next_steps import NextStep, next_lines
 from ..module_utils._report.widths import fitting
 from ._libraries import SERVERS, check_libraries
-from ._variables import check_extra_variables, given_as, is_of_ours, parted
+from ._variables import check_extra_variables, is_of_ours, lists_parted, variables_for_missing
 from ._voice import is_brief, say, wait_until_heard, warn, width
 
 MOST_NAMES = 50  # in a warning; the result has all
@@ -218,7 +218,9 @@ class Verb(ActionBase):
             on_hub = (options.get("records") or {}).get("type") == "hub"
             check_libraries({**self.libraries(options), **(SERVERS if on_hub else {})})
         except AnsibleActionFail as error:
-            return refused(FleetError("bad-option", error.message, hint=given_as(self._path(), error.message)))
+            return refused(
+                FleetError("bad-option", error.message, hint=variables_for_missing(self._path(), error.message))
+            )
         except FleetError as error:
             return refused(error)
         take_connection_notes()  # of an earlier task, if this process has carried out one
@@ -227,7 +229,7 @@ class Verb(ActionBase):
             say=silent if self._task.no_log else say,
             warn=silent if self._task.no_log else warn,
             environ=dict(os.environ) | self._task_environment(),
-            given=parted(given, spec),
+            given=lists_parted(given, spec),
         )
         try:
             return self._carried_out(options, run)
@@ -239,7 +241,7 @@ class Verb(ActionBase):
         results with ``failed``, and so are the outcomes partial, failed and those in ``fail_on``. Keeps the answer's
         ``brief``."""
         try:
-            with fitting(width(), hidden):
+            with fitting(width(), without_secrets):
                 answer = self.carry_out(_plain(options), run)
         except FleetError as error:
             return refused(error, run.places) | self._take_notes()

@@ -45,7 +45,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.monito
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.progress import RunProgress
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import conduct_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import start_run
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 SIZE, SLOTS = 1_000, 50
@@ -98,7 +98,7 @@ def main(folder: Path) -> None:
     session = Session(records=records, holder=holder_name(os.environ), clock=_now)
     run = define_run(records, "run", update_manifests((), (RUN,), True), write=True).run
     if run.status.phase == NEW:
-        run = started(session, run, {}, write=True).run
+        run = start_run(session, run, {}, write=True).run
     members = tuple(row.name for stage in run_of(run).stages for group in stage.groups for row in group.members)
     drivers = dict.fromkeys(members, FolderDriver(folder))
     sight = MemberMonitor(

@@ -32,9 +32,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     TERMINAL,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import operation_in_flight
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Which, complete_gates
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import gates_of
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
+    skip_targets,
+    start_run,
+    stop_run,
+)
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NAMED, NEW, OLD, Member
 from ansible_collections.gitops.fleet.tests.simulation.node_pools import SimulatedPool
@@ -122,9 +126,9 @@ def commands(world: World, chance: random.Random) -> None:
         approve_all(world, state)
     elif drawn < 0.13:
         target = SkipTarget(type="Member", name=chance.choice(rows(state)).name)
-        allowed(lambda: skipped(world.session, scenario.RUN, [target], write=True))
+        allowed(lambda: skip_targets(world.session, scenario.RUN, [target], write=True))
     elif drawn < 0.15:
-        allowed(lambda: stopped(world.session, scenario.RUN, write=True))
+        allowed(lambda: stop_run(world.session, scenario.RUN, write=True))
     elif drawn < 0.155:
         records.delete("FleetMember", chance.choice([*world.members]))
     else:
@@ -155,12 +159,12 @@ def approve_all(world: World, state: RunState) -> None:
 
 def approve(world: World, gate: str) -> None:
     which = Which(id=gate)
-    allowed(lambda: complete(world.session, scenario.RUN, which, scenario.ANNA, "", "", write=True))
+    allowed(lambda: complete_gates(world.session, scenario.RUN, which, scenario.ANNA, "", "", write=True))
 
 
 def start(world: World) -> None:
     if derive(world.state()).state in (STOPPED, FAILED):
-        allowed(lambda: started(world.session, world.run(), {}, write=True))
+        allowed(lambda: start_run(world.session, world.run(), {}, write=True))
 
 
 def mishaps(chance: random.Random) -> Hook:

@@ -32,11 +32,15 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import (
     Approver,
     Which,
-    complete,
+    complete_gates,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import gates_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
+    skip_targets,
+    start_run,
+    stop_run,
+)
 from ansible_collections.gitops.fleet.tests.simulation.members import LOCAL, NEW, Member
 from ansible_collections.gitops.fleet.tests.simulation.memory_hub import MemoryHub
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Process, nothing
@@ -82,13 +86,13 @@ def people(world: World) -> None:
         return
     found = {row.name: row for row in rows(state)}
     if any(placed.gate.state == PENDING for placed in gates_of(state)):
-        _unless("gate-not-open", lambda: complete(world.session, RUN, Which(), ANNA, "", "", write=True))
+        _unless("gate-not-open", lambda: complete_gates(world.session, RUN, Which(), ANNA, "", "", write=True))
     if found["q-1"].state == RUNNING and found["q-2"].state == NOT_STARTED:
-        skipped(world.session, RUN, [SkipTarget(type="Member", name="q-2")], write=True)
+        skip_targets(world.session, RUN, [SkipTarget(type="Member", name="q-2")], write=True)
     if found["p-2"].state == FAILED and found["p-2"].attempt == 1 and not state.stop_requested:
-        stopped(world.session, RUN, write=True)
+        stop_run(world.session, RUN, write=True)
     if derive(world.state()).state == STOPPED:
-        started(world.session, world.run(), {}, write=True)
+        start_run(world.session, world.run(), {}, write=True)
 
 
 def _unless(code: str, command: t.Callable[[], object]) -> None:

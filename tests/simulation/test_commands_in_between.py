@@ -20,10 +20,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
     STOPPED,
     USER,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Which, complete
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import Which, complete_gates
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import gates_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
+    skip_targets,
+    start_run,
+    stop_run,
+)
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.processes import Hook, Point, Process
 from ansible_collections.gitops.fleet.tests.simulation.world import People, World, nobody, rows
@@ -34,16 +38,16 @@ NOT_SKIPPED = {**scenario.STATES, "q-2": COMPLETED}
 
 
 def stop(world: World) -> None:
-    stopped(world.session, scenario.RUN, write=True)
+    stop_run(world.session, scenario.RUN, write=True)
 
 
 def approve(world: World) -> None:
-    complete(world.session, scenario.RUN, Which(), scenario.ANNA, "", "", write=True)
+    complete_gates(world.session, scenario.RUN, Which(), scenario.ANNA, "", "", write=True)
 
 
 def skipping(member: str) -> Command:
     target = SkipTarget(type="Member", name=member)
-    return lambda world: skipped(world.session, scenario.RUN, [target], write=True)
+    return lambda world: skip_targets(world.session, scenario.RUN, [target], write=True)
 
 
 def taken(world: World, command: Command) -> bool:
@@ -95,7 +99,7 @@ def test_stop(worlds):
         assert {row.operation for row in rows(world.state())} <= known, seed
         assert isinstance(process.result, RunEnding), seed
         if derive(process.result.state).state == STOPPED:
-            started(world.session, world.run(), {}, write=True)
+            start_run(world.session, world.run(), {}, write=True)
         scenario.driven(world)
         assert scenario.states(world) == NOT_SKIPPED, seed
 

@@ -27,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.staged import staged_plan
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import concurrency
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import most_in_flight
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import state_of
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import (
     ObservedState,
@@ -202,7 +202,7 @@ class Course(rollouts.Course):
             mine = [name for name in self.staying if self.rings[name] == stage.name]
             begun = [name for name in mine if self.world.members[name].holds == version]
             flying = [name for name in begun if not self.world.available(name)]
-            assert len(flying) <= concurrency(stage, len(mine)), (stage.name, flying)
+            assert len(flying) <= most_in_flight(stage, len(mine)), (stage.name, flying)
             if begun:
                 earlier = {each["name"] for each in self.stages[:number]}
                 former = [name for name in self.staying if self.rings[name] in earlier]

@@ -29,7 +29,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.values.update_s
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.claims import mark_of
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import stopped
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import stop_run
 from ansible_collections.gitops.fleet.tests.simulation import scenario
 from ansible_collections.gitops.fleet.tests.simulation.members import OLD, Member
 from ansible_collections.gitops.fleet.tests.simulation.node_pools import SimulatedPool
@@ -325,7 +325,7 @@ class TestFreezes:
 
         world.conducted(dies)
         frozen(world)
-        stopped(world.session, scenario.RUN, write=True)
+        stop_run(world.session, scenario.RUN, write=True)
         world.time.run_for(60)
         assert derive(ending_of(world.conducted()).state).state == STOPPED
         assert world.row("m-1").state == STOPPED and not world.members["m-1"].upgrades

@@ -50,7 +50,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     update_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding, conduct_run
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import start_run
 from ansible_collections.gitops.fleet.plugins.module_utils._store.hub import HubRecords
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Record, Records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
@@ -225,7 +225,7 @@ class World:
         run = define_run(records, name, self.given, write=True).run
         session = Session(records=records, holder=process.holder, clock=self.time.clock, environ={})
         if run.status.phase == NEW:
-            run = started(session, run, {}, write=True).run
+            run = start_run(session, run, {}, write=True).run
         driver = SimulatedDriver(self.members, self.time.clock, process, self._check)
         drivers = {each["metadata"]["name"]: driver for each in records.list("FleetMember")}
         judge: Judge = ControlPlaneJudge(run.status.target_version)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 GITHUB, GITLAB = ROOT / ".github" / "workflows" / "ci.yml", ROOT / ".gitlab-ci.yml"
@@ -116,7 +116,7 @@ def test_commands_name_playbooks_and_variables_that_are_there(page):
     files = {name: ROOT / "playbooks" / f"{name}.yml" for name, _rest in commands}
     assert [str(each) for each in files.values() if not each.is_file()] == []
     given = {(name, variable) for name, rest in commands for variable in VARIABLE.findall(rest)}
-    assert {(name, variable) for name, variable in given if variable not in known(str(files[name]))} == set()
+    assert {(name, variable) for name, variable in given if variable not in known_variables(str(files[name]))} == set()
 
 
 @each_page

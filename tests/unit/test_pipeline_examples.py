@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -57,7 +57,9 @@ def test_every_variable_is_one_that_the_playbook_takes(file: Path) -> None:
             for verb in verbs:
                 found += 1
                 names = set(given(file, words))
-                assert names <= known(str(ROOT / "playbooks" / f"{verb.removeprefix('gitops.fleet.')}.yml")), line
+                assert names <= known_variables(
+                    str(ROOT / "playbooks" / f"{verb.removeprefix('gitops.fleet.')}.yml")
+                ), line
                 assert "result_file" in names or verb in ("gitops.fleet.facts", "gitops.fleet.status"), line
     assert found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible.vars.reserved import get_reserved_names
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known, names_in
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import OURS_TO_LIST, known_variables, names_in
 from ansible_collections.gitops.fleet.tools import playbooks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,7 @@ def test_a_variable_that_is_not_given_is_left_to_the_verb(file: Path) -> None:
     (_verb, arguments), *_others = playbooks.calls(play)
     defined = set(play.get("vars") or ())
     for option, value in arguments.items():
-        for name in {each.name for each in names_in(str(value))} & known(str(file)) - defined:
+        for name in {each.name for each in names_in(str(value))} & known_variables(str(file)) - defined:
             free = (f"{name} is not defined", f"{name} is defined", f"{name} | default(", f"[{name} | default(")
             assert any(each in str(value) for each in free), f"{option}: {name}"
 
@@ -73,17 +73,19 @@ def test_manifests_that_a_verb_finds_on_the_hub_need_not_be_given(file: Path) ->
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_variable_is_on_the_page_with_its_meaning(file: Path) -> None:
     rows = playbooks.section(file).splitlines()
-    for name in known(str(file)) - {OURS_TO_LIST}:
+    for name in known_variables(str(file)) - {OURS_TO_LIST}:
         (row,) = [each for each in rows if each.startswith(f"| `{name}` |")]
         assert not row.endswith("|  |"), row
     own = playbooks.OWN.get(file.stem, {})
-    assert set(own) - known(str(file)) <= {"nodes", "version"}, "a meaning of what the playbook does not take"
+    assert set(own) - known_variables(str(file)) <= {"nodes", "version"}, "a meaning of what the playbook does not take"
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "playbooks").glob("*.yml")), ids=lambda file: file.stem)
 def test_no_variable_has_a_name_that_ansible_keeps_for_itself(file: Path) -> None:
     """It would warn of each, and take the name of one of its own functions for a value that somebody gave."""
-    given = known(str(file)) | {each for play in yaml.safe_load(file.read_text()) for each in play.get("vars") or ()}
+    given = known_variables(str(file)) | {
+        each for play in yaml.safe_load(file.read_text()) for each in play.get("vars") or ()
+    }
     own = {"lookup"} if file.stem == "demo" else set()  # which is that function
     assert given & get_reserved_names() - own == set()
 

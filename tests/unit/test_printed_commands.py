@@ -11,7 +11,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known
+from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import known_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(
@@ -42,7 +42,7 @@ def test_playbook_and_variables_are_there(file: Path) -> None:
     for text in texts(file):
         for name, rest in COMMAND.findall(text):
             assert name in PLAYBOOKS, text
-            assert set(VARIABLE.findall(rest)) <= known(str(ROOT / "playbooks" / f"{name}.yml")), text
+            assert set(VARIABLE.findall(rest)) <= known_variables(str(ROOT / "playbooks" / f"{name}.yml")), text
 
 
 @pytest.mark.parametrize("folder", ["action", "module_utils", "plugin_utils"])

@@ -80,7 +80,7 @@ def texts_in(value: t.Any) -> t.Iterator[str]:
             yield from texts_in(one)
 
 
-def written(value: t.Any, most: int = 40) -> str:
+def shown_value(value: t.Any, most: int = 40) -> str:
     """A value of any type as Python writes it, for a sentence: the first ``most`` characters. What Python does not
     write (numbers of thousands of digits, values that are too deep) is ``(too large to be shown)``."""
     try:

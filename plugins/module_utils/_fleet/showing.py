@@ -13,7 +13,7 @@ from .._core.foreign import in_data, in_document, in_lines
 from .._kube.login.known_secrets import SHOWN
 
 
-def hidden(text: str) -> str:
+def without_secrets(text: str) -> str:
     """The text without credentials that we know."""
     return SHOWN.without_secrets(text)
 

@@ -78,11 +78,11 @@ def answer_of(response: t.Any) -> Answer:
         response.headers.get("Content-Type", ""),
         _body(response, most),
         response.headers.get("Date", ""),
-        seconds(response.headers.get("Retry-After")),
+        retry_after_seconds(response.headers.get("Retry-After")),
     )
 
 
-def seconds(retry_after: str | None) -> float | None:
+def retry_after_seconds(retry_after: str | None) -> float | None:
     """Retry-After in whole seconds, 10^9 from ten digits on; None without the header, or for what is no such number, as
     a date."""
     text = (retry_after or "").strip()

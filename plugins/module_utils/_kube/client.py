@@ -25,12 +25,12 @@ from .answers import (
 )
 from .errors import ApiError, from_status
 from .login.connection import Connection, Credential, bearer
-from .login.connection_notes import USES
+from .login.connection_notes import CONNECTION_NOTES
 from .login.expiry import certificate_ends, token_ends
 from .login.known_secrets import (
     SHOWN,
     KnownSecrets,
-    private_to,
+    other_secrets_of,
     secrets_of,
 )
 from .login.tls import tls_context
@@ -297,7 +297,7 @@ class KubeClient:
         if time.monotonic() < self._timed + _TIMED_AGAIN or answer.date is None:
             return
         self.ahead, self._timed = clocks.ahead(answer.date, asked, datetime.now(UTC)), time.monotonic()
-        USES.note(self.connection, clocks.difference_words(self.ahead))
+        CONNECTION_NOTES.note(self.connection, clocks.difference_words(self.ahead))
 
     def _note_certificate_end(self, ends: datetime) -> None:
         """Keeps the earliest end of a server's certificate: several servers may stand behind one address."""
@@ -347,7 +347,7 @@ class KubeClient:
         if credential != self._shown:
             secrets = secrets_of(credential, self.connection)
             SHOWN.add(*secrets)
-            self._secrets.add(*secrets, *private_to(self.connection, credential))
+            self._secrets.add(*secrets, *other_secrets_of(self.connection, credential))
             self._shown = credential
         return credential
 

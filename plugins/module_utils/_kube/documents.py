@@ -24,21 +24,22 @@ from .errors import ApiError
 
 
 def read_object(client: KubeClient, path: str, kind: str) -> dict[str, t.Any]:
-    """The object at ``path``, which is of that ``kind`` and has the name in the path, looked at as of ``an_object``.
-    ApiError ``bad-answer`` for anything else, ``not-found`` where there is none; FleetError as of ``request``."""
-    return this_object(client.get(path), f"GET {path}", kind, unquote(path.rpartition("/")[2]), client)
+    """The object at ``path``, which is of that ``kind`` and has the name in the path, looked at as of
+    ``checked_object``. ApiError ``bad-answer`` for anything else, ``not-found`` where there is none; FleetError as of
+    ``request``."""
+    return checked_object_named(client.get(path), f"GET {path}", kind, unquote(path.rpartition("/")[2]), client)
 
 
-def this_object(document: t.Any, request: str, kind: str, name: str, client: KubeClient) -> dict[str, t.Any]:
-    """The document itself, once it was looked at as of ``an_object``, and is of that ``kind`` and ``name``; its
+def checked_object_named(document: t.Any, request: str, kind: str, name: str, client: KubeClient) -> dict[str, t.Any]:
+    """The document itself, once it was looked at as of ``checked_object``, and is of that ``kind`` and ``name``; its
     namespace is not compared. ApiError ``bad-answer`` for anything else, a Status among them."""
-    found = an_object(document, request, client)
+    found = checked_object(document, request, client)
     if (found.get("kind"), found["metadata"]["name"]) != (kind, name):
         raise unusable_answer(request, "it is another object than the one that was asked for", client)
     return found
 
 
-def an_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
+def checked_object(document: t.Any, request: str, client: KubeClient) -> dict[str, t.Any]:
     """The document itself, once it was looked at: it has name, uid and resourceVersion, metadata and managedFields are
     of their types, and it has at most ``MAX_DEPTH`` levels; types in spec and status are not looked at. ApiError
     ``bad-answer`` for anything else; ``request`` (method and path) is for the message."""

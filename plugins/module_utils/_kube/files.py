@@ -43,7 +43,7 @@ def user_folder(variable: str, otherwise: str, environ: t.Mapping[str, str]) -> 
     return named if os.path.isabs(named) else with_home(otherwise, environ)
 
 
-def is_impossible(text: str) -> bool:
+def is_impossible_name(text: str) -> bool:
     """Whether no file can be called so, and no program be given it: for a NUL, or a lone surrogate that stands for no
     byte."""
     try:

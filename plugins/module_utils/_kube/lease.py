@@ -20,7 +20,7 @@ from .._core.errors import FleetError
 from .._core.values.duration import span_words
 from .._core.values.instants import MICROSECONDS, later, parse_time, write_time
 from .client import KubeClient
-from .documents import an_object, unusable_answer
+from .documents import checked_object, unusable_answer
 from .errors import ApiError
 from .paths import BUILT_IN
 
@@ -77,8 +77,8 @@ def lease_form(document: t.Mapping[str, t.Any]) -> LeaseForm:
         holder=str(spec.get("holderIdentity") or ""),
         epoch=as_32_bits(spec.get("leaseTransitions")),
         seconds=as_32_bits(spec.get("leaseDurationSeconds")),
-        acquired=moment(spec.get("acquireTime")),
-        renewed=moment(spec.get("renewTime")),
+        acquired=lease_instant(spec.get("acquireTime")),
+        renewed=lease_instant(spec.get("renewTime")),
     )
 
 
@@ -124,7 +124,7 @@ def acquire(
     for _attempt in range(_ATTEMPTS):
         try:
             answer = client.send("GET", path)
-            current = an_object(client.decode(answer, f"GET {path}"), f"GET {path}", client)
+            current = checked_object(client.decode(answer, f"GET {path}"), f"GET {path}", client)
         except ApiError as error:
             if error.code != "not-found":
                 raise
@@ -198,7 +198,7 @@ def _create(client: KubeClient, namespace: str, name: str, holder: str, ttl: int
     except ApiError as error:
         if error.code != "already-exists":
             raise
-    current = an_object(client.get(one), f"GET {one}", client)
+    current = checked_object(client.get(one), f"GET {one}", client)
     _refuse_if_held(client, current, holder, ttl, now, server_now, None)
     if lease_form(current).holder != holder:
         return None
@@ -215,7 +215,7 @@ def _refuse_if_held(
     sighting: Sighting | None,
 ) -> None:
     """LeaseHeld, with a sighting for the next time, if another holds it and is not known to be dead, see ``acquire``;
-    ``wanted`` is the time to live, in seconds, of one that tells none. ``current`` was looked at by ``an_object``;
+    ``wanted`` is the time to live, in seconds, of one that tells none. ``current`` was looked at by ``checked_object``;
     ``now`` is by our clock, ``server_now`` by the server's, both aware."""
     form = lease_form(current)
     if form.holder in ("", holder):
@@ -274,8 +274,8 @@ def _spec(holder: str, ttl: int, epoch: int, acquired: datetime, renewed: dateti
 
 def _lease(client: KubeClient, document: Document, request: str) -> KubeLease:
     """A Lease that is ours; ApiError ``bad-answer`` for one that nobody holds, or that was never renewed, and as of
-    ``an_object``."""
-    metadata, form = an_object(document, request, client)["metadata"], lease_form(document)
+    ``checked_object``."""
+    metadata, form = checked_object(document, request, client)["metadata"], lease_form(document)
     if not form.holder or form.renewed is None:
         raise unusable_answer(request, "it is no Lease that is held", client)
     return KubeLease(
@@ -294,7 +294,7 @@ def micro(instant: datetime) -> str:
     return write_time(instant, MICROSECONDS)
 
 
-def moment(text: t.Any) -> datetime | None:
+def lease_instant(text: t.Any) -> datetime | None:
     """An instant of a Lease as aware UTC; None where there is none."""
     try:
         return parse_time(str(text))

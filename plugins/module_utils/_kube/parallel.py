@@ -20,7 +20,7 @@ T = t.TypeVar("T")
 GRACE, LOOK = 1.5, 0.2
 
 
-def no_threads(why: RuntimeError) -> FleetError:
+def no_threads_error(why: RuntimeError) -> FleetError:
     """The FleetError ``no-workers``, given back: this machine starts no thread."""
     return FleetError("no-workers", f"no thread can be started: {why}", "workers", "run again, where more may run")
 
@@ -117,7 +117,7 @@ class WorkPool:
         lock."""
         behind = (each for waiting in self._behind.values() for each in waiting)
         for batch in (*(batch for _name, _function, batch in self._ready), *(batch for _function, batch in behind)):
-            batch.ends.append(no_threads(why))
+            batch.ends.append(no_threads_error(why))
         self._ready.clear()
         self._behind.clear()
         self._changed.notify_all()

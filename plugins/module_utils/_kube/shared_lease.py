@@ -27,9 +27,9 @@ from .lease import (
     SKEW,
     as_32_bits,
     lease_form,
+    lease_instant,
     mapping_in,
     micro,
-    moment,
 )
 from .paths import BUILT_IN
 
@@ -199,7 +199,7 @@ def _seen(current: Document) -> _Seen:
     none."""
     metadata, form = mapping_in(current, "metadata"), lease_form(current)
     annotations = mapping_in(metadata, "annotations")
-    created = moment(metadata.get("creationTimestamp"))
+    created = lease_instant(metadata.get("creationTimestamp"))
     try:
         workers = _mapping(json.loads(str(annotations.get(WORKERS))))
     except (ValueError, RecursionError):

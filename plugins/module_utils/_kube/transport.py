@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from .._core.errors import FleetError
 from .errors import ApiError
 from .login.connection import Connection, proxy_authorization, without_userinfo
-from .login.connection_notes import USES
+from .login.connection_notes import CONNECTION_NOTES
 from .login.expiry import shown_until
 
 try:
@@ -49,19 +49,18 @@ def pool(
     after 30 s of silence where the system can; more at once are opened and not kept. ``context`` is None for plain
     HTTP. ``met`` is told when the server's certificate ends, at each new connection on which it was checked.
 
-    What people are to be told of the connection goes to ``USES``; urllib3's own warning of an insecure one is silenced
-    in this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too, ``kubeconfig-invalid`` for a
-    URL that urllib3 cannot read.
-    """
+    What people are to be told of the connection goes to ``CONNECTION_NOTES``; urllib3's own warning of an insecure one
+    is silenced in this process. FleetError ``missing-library``, for a SOCKS proxy without PySocks too,
+    ``kubeconfig-invalid`` for a URL that urllib3 cannot read."""
     if urllib3 is None:
         raise FleetError("missing-library", "the Python library urllib3 is not installed", hint="pip install urllib3")
-    USES.add(connection)
+    CONNECTION_NOTES.add(connection)
     alive = [(level, getattr(socket, name), value) for level, name, value in _ALIVE if hasattr(socket, name)]
     usual = urllib3.connection.HTTPConnection.default_socket_options
     options: dict[str, t.Any] = {"maxsize": size, "retries": False, "socket_options": [*usual, *alive]}
     if context is not None:
         options["ssl_context"] = context
-        if connection.insecure:  # people are told by ``USES``: by name, and once
+        if connection.insecure:  # people are told by ``CONNECTION_NOTES``: by name, and once
             urllib3.disable_warnings(failures.InsecureRequestWarning)
         if connection.tls_server_name:
             options["server_hostname"] = connection.tls_server_name

@@ -112,7 +112,7 @@ def started(
     folder = states.cluster_dir(root, name)
     with contextlib.nullcontext() if check else _locked_there(root, name, "started", say):
         state = _kept_state(root, name, "started")
-        spec = converge.kept_spec(folder, state, state.version)
+        spec = converge.recorded_spec(folder, state, state.version)
         refuse_bad(spec)
         binaries = get_binaries(PROFILES[spec.profile], spec.version, binaries_dir, say=say, check=check)
         before = status(root, name)
@@ -148,7 +148,7 @@ def upgraded(
     folder = states.cluster_dir(root, name)
     with _locked_there(root, name, "upgraded", say):
         state = _kept_state(root, name, "upgraded")
-        spec = converge.kept_spec(folder, state, version)
+        spec = converge.recorded_spec(folder, state, version)
         refuse_bad(spec)
         before = status(root, name)
         _refuse_step(spec, before, get_binaries(PROFILES[spec.profile], version, binaries_dir, cache, build=False))

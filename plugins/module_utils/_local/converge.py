@@ -29,7 +29,7 @@ from .components import (
 from .control_plane import Component
 from .kubeconfigs import is_written, merge_kubeconfigs, write_kubeconfig
 from .locks import unwritable_as_error
-from .ports import PortRange, holder
+from .ports import PortRange, port_holder
 from .private import write_private
 from .spec import ClusterSpec, TokenUser
 from .state import State
@@ -43,7 +43,7 @@ _WRITE_KUBECONFIG = "write the kubeconfig"
 _COMPONENT_LOGINS = ("controller-manager", "scheduler", "kwok")
 
 
-def kept_spec(folder: Path, state: State, version: str) -> ClusterSpec:
+def recorded_spec(folder: Path, state: State, version: str) -> ClusterSpec:
     """What the cluster was asked to be, but for its nodes and their region, which an upgrade leaves alone, and with
     this ``version``: its profile, audit, and users of tokens, as its files tell. FleetError ``state-unreadable``."""
     try:
@@ -204,14 +204,14 @@ def _options(spec: ClusterSpec, binaries: Binaries) -> Options:
 
 def _refuse_taken(state: State, names: t.Iterable[str]) -> None:
     """FleetError ``port-taken``, with who has them, if ports of these components are not free. OSError as of
-    ``taken_ports`` and ``holder``."""
+    ``taken_ports`` and ``port_holder``."""
     taken = control_plane.taken_ports(state, names)
     if taken:
         one = len(taken) == 1
         raise FleetError(
             "port-taken",
             f"{'port' if one else 'ports'} {', '.join(map(str, taken))}, reserved for this cluster,"
-            f" {'is' if one else 'are'} in use by {' and '.join(sorted(set(map(holder, taken))))}",
+            f" {'is' if one else 'are'} in use by {' and '.join(sorted(set(map(port_holder, taken))))}",
             state.name,
             "end that process, or make the cluster absent and present again: it gets other ports then",
         )

@@ -81,7 +81,7 @@ def is_free(port: int) -> bool:
     return True
 
 
-def holder(port: int) -> str:
+def port_holder(port: int) -> str:
     """Who has it, for people: ``process 4711 (nginx)``, the first that is found; ``another process`` where it is
     another user's, or nobody's any more. By Linux's tables of sockets, of all addresses and of connections from this
     port too. OSError without /proc."""

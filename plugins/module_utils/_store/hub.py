@@ -19,7 +19,7 @@ from .._core.values.canonical import is_same
 from .._core.values.instants import MICROSECONDS, write_time
 from .._kube import lease as kube_lease
 from .._kube.client import KubeClient, Query
-from .._kube.documents import read_object, this_object
+from .._kube.documents import checked_object_named, read_object
 from .._kube.errors import ApiError
 from .._kube.lists import read_list
 from .._kube.login.credentials import connection_from_kubeconfig
@@ -281,7 +281,9 @@ class HubRecords:
     def _written(self, write: t.Callable[..., Record], path: str, record: Record) -> Record:
         """What the server kept. FleetError, ``bad-answer`` too where it answers with anything but this object."""
         answer = write(path, record, _STRICT)
-        return this_object(answer, f"a write to {path}", record["kind"], record["metadata"]["name"], self.client)
+        return checked_object_named(
+            answer, f"a write to {path}", record["kind"], record["metadata"]["name"], self.client
+        )
 
     def _fence(self, lease: Lease | None) -> None:
         """FleetError ``lease-lost`` unless its holder and epoch are the same, or as of a request; None is fine."""
@@ -392,6 +394,6 @@ def _event(document: t.Mapping[str, t.Any]) -> Event:
         str(document.get("type") or ""),
         EVENT_REASONS.get(reason, reason),
         str(document.get("message") or ""),
-        kube_lease.moment(at) or _LONG_AGO,
+        kube_lease.lease_instant(at) or _LONG_AGO,
         "" if by == _OURS else by,
     )

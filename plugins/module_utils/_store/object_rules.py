@@ -73,7 +73,7 @@ def created(record: Record, uid: str, version: str, now: datetime) -> Record:
     """The record as it is once it is made at ``now``, aware, with all that a server sets; ``version`` is its
     resourceVersion. Errors as of ``proposed``."""
     fresh = proposed(record)
-    own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": stamp(now)}
+    own = {"uid": uid, "resourceVersion": version, "generation": 1, "creationTimestamp": meta_time(now)}
     return fresh | {"metadata": fresh["metadata"] | own}
 
 
@@ -115,7 +115,7 @@ def marked_deleted(stored: Record, version: str, now: datetime) -> Record:
     old = stored["metadata"]
     if "deletionTimestamp" in old:
         return stored
-    new = {"deletionTimestamp": stamp(now), "generation": old["generation"] + 1, "resourceVersion": version}
+    new = {"deletionTimestamp": meta_time(now), "generation": old["generation"] + 1, "resourceVersion": version}
     return stored | {"metadata": old | new}
 
 
@@ -129,7 +129,7 @@ def is_gone(record: Record) -> bool:
     return "deletionTimestamp" in record["metadata"] and not finalizers(record)
 
 
-def stamp(now: datetime) -> str:
+def meta_time(now: datetime) -> str:
     """An aware instant as ``metav1.Time``: RFC 3339 in UTC, whole seconds."""
     return write_time(now, SECONDS)
 

@@ -178,7 +178,7 @@ _MOVING = ("resourceVersion", "generation", "managedFields")
 _FIRST = ("uid", "creationTimestamp")
 
 
-def left_by(records: Records, wanted: Record, before: Record | None) -> Record | None:
+def result_of_unanswered_write(records: Records, wanted: Record, before: Record | None) -> Record | None:
     """What is there of a write of ``wanted`` that ended without an answer; ``before`` is the record that it was to
     replace, None if it was to create one. The record as it is now, if all of it was written, or all but the status,
     which is written last (so also where the status alone was to change, and nothing was written); else None, as where

@@ -21,7 +21,7 @@ def answer(input: dict[str, t.Any]) -> dict[str, t.Any]:
         "pod_costs": costs,
         "pod_costs_sum": math.fsum(costs),
         "node_cost": of_node,
-        "empty": cost.is_empty(of_node),
+        "empty": cost.is_cost_of_empty_node(of_node),
         "savings_ratio": cost.savings_ratio(input["price"], of_node),
         "lifetime_remaining": cost.lifetime_remaining(created, now, parse_or_never(input["expire_after"])),
     }

@@ -16,7 +16,7 @@ import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.join import MemberSpec, join
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import USES
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import CONNECTION_NOTES
 from playing import Player
 from small_fleet import OURS, Fleet
 
@@ -90,8 +90,8 @@ def test_a_secret_on_the_hub_sends_us_nowhere_but_to_servers(hub_fleet: Fleet, s
 
 
 def test_what_a_secret_says_of_its_certificate_is_told(hub_fleet: Fleet) -> None:
-    USES.take()
+    CONNECTION_NOTES.take()
     wish = put(hub_fleet, changed(hub_fleet.kubeconfig("m1"), tls_server_name="kubernetes.default.svc"))
     assert join(hub_fleet.session(), [wish], write=True).joined == ("m1",)
-    (note,) = USES.take()["m1"]
+    (note,) = CONNECTION_NOTES.take()["m1"]
     assert "'kubernetes.default.svc', as the Secret says (tls-server-name)" in note

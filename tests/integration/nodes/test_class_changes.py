@@ -127,7 +127,7 @@ def test_an_edit_of_a_class_is_held_against_the_members(node_fleet: Fleet, class
         "subnet-migration-unsupported", "subnet-overlap", "subnet-too-small", "subnet-routes-unconfirmed",
     ]  # fmt: skip
     assert {each.code for each in report.problems} == {each.code for each in found.findings[:3]}
-    assert sorted(found.drifted) == ["az-0", "az-1"] and found.count == 2 and not found.needs_no_confirmation
+    assert sorted(found.drifted) == ["az-0", "az-1"] and found.count == 2 and not found.routes_confirmed
     assert found.changed == (("spec.vnetSubnetID", "static"),)
     _report, forced = changed(node_fleet, moved, allow_subnet_move=True)
     assert forced.problems == () and sorted(forced.drifted) == ["az-0", "az-1"]

@@ -23,7 +23,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defini
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_objects import GateKeeper
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import run_document
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, started, targets_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
+    skip_targets,
+    start_run,
+    targets_of,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._store.open_records import open_records
 from ansible_collections.gitops.fleet.plugins.module_utils._store.records import Records
 from bad_update_inputs import approval, only, run
@@ -58,7 +62,7 @@ def make_runs(path: Path, kubeconfig: str) -> None:
         _present(records, run(name, strategy=strategy))
         _carry_on(records, name)
     _present(records, run("skipped", strategy=gated))
-    skipped(Session(records=records, holder="tests"), "skipped", targets_of(["Stage:only-east"], True), write=True)
+    skip_targets(Session(records=records, holder="tests"), "skipped", targets_of(["Stage:only-east"], True), write=True)
     _carry_on(records, "skipped")
     _present(records, run("ended", strategy=only("east")))
     _carry_on(
@@ -84,7 +88,7 @@ def _carry_on(records: Records, name: str, meanwhile: t.Callable[[RunState], Run
     """Started, and as far as it goes; with ``meanwhile`` between two looks at it."""
     now = datetime.now(UTC).replace(microsecond=0)
     made = define_run(records, name, update_manifests([], [], strict=True), write=False).run
-    begun = started(Session(records=records, holder="tests", clock=lambda: now), made, {}, write=True).run
+    begun = start_run(Session(records=records, holder="tests", clock=lambda: now), made, {}, write=True).run
     seen = UpdateSeen(members={member: MemberView(name=member) for member in DRIVERS})
     state = decide(meanwhile(decide(run_of(begun), seen, now).state), seen, now).state
     status = replace(status_of(state, derive(state), begun.status), epoch=1)

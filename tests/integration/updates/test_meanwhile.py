@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, stopped, targets_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import (
+    skip_targets,
+    stop_run,
+    targets_of,
+)
 from conducting import Plays
 from update_fleet import HELD, OLD, UpdateFleet, sequence, until
 
@@ -20,14 +24,14 @@ def test_a_run_is_stopped_while_it_is_conducted_and_goes_on_without_who_was_skip
     variables = fleet.variables(drivers={"command": fleet.file_driver(begin=HELD)})
     conducting = plays.start("gitops.fleet.update", **variables)
     until(lambda: fleet.file_upgrades() == ["a"])
-    assert stopped(fleet.session(), fleet.run_name, write=True).changed
+    assert stop_run(fleet.session(), fleet.run_name, write=True).changed
     fleet.let_go()
     conducting.code(0)
     assert (conducting.fleet["outcome"], conducting.fleet["code"]) == ("waiting", "stopped")
     assert fleet.states() == {"a": "Completed", "b": "NotStarted", "c": "NotStarted"}
     assert fleet.recorded().status.status.state == "Stopped"
 
-    assert skipped(fleet.session(), fleet.run_name, targets_of(["Member:b"], True), write=True).changed
+    assert skip_targets(fleet.session(), fleet.run_name, targets_of(["Member:b"], True), write=True).changed
     again = plays("gitops.fleet.update", **variables).code(0)
     assert again.fleet["code"] == "stopped" and fleet.file_upgrades() == ["a"], "conducting alone starts nothing"
     assert plays("gitops.fleet.update", **variables, restart=True).code(0).fleet["outcome"] == "done"

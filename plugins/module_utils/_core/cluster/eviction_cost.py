@@ -53,7 +53,7 @@ def node_cost(pods: t.Iterable[PodCost]) -> float:
     return total
 
 
-def is_empty(cost: float) -> bool:
+def is_cost_of_empty_node(cost: float) -> bool:
     """Whether a node of that cost (as of ``node_cost``) counts as empty: it is 1 at most."""
     return cost <= 1
 

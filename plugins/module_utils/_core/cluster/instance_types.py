@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ..schema.meta import EMPTY
 from ..schema.prop import prop
 from .facts.prices import is_price
-from .pod_reading import amounts, read_as
+from .pod_reading import nano_amounts, read_as
 
 RESERVED, SPOT, ON_DEMAND = "reserved", "spot", "on-demand"
 
@@ -70,7 +70,7 @@ def read_instance_type(document: t.Any) -> InstanceType:
     return InstanceType(
         name=manifest.name,
         labels=manifest.labels,
-        allocatable=amounts(manifest.allocatable, what),
-        capacity=amounts(manifest.capacity, what),
+        allocatable=nano_amounts(manifest.allocatable, what),
+        capacity=nano_amounts(manifest.capacity, what),
         offerings=manifest.offerings,
     )

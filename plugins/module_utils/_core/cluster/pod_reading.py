@@ -84,15 +84,15 @@ def requests(spec: PodSpec, where: str) -> Amounts:
     """What a pod of that spec takes of a node, itself included as 1 of ``pods``, in 10^-9 of each resource's unit;
     FleetError ``invalid-quantity`` at ``where`` for an amount that is none."""
     total = pod_requests(
-        [(each.restart_policy, amounts(each.resources.requests, where)) for each in spec.init_containers],
-        [amounts(each.resources.requests, where) for each in spec.containers],
-        amounts(spec.resources.requests, where),
-        amounts(spec.overhead, where),
+        [(each.restart_policy, nano_amounts(each.resources.requests, where)) for each in spec.init_containers],
+        [nano_amounts(each.resources.requests, where) for each in spec.containers],
+        nano_amounts(spec.resources.requests, where),
+        nano_amounts(spec.overhead, where),
     )
     return {**total, "pods": NANO}
 
 
-def amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
+def nano_amounts(written: t.Mapping[str, t.Any], where: str) -> Amounts:
     """Quantities in 10^-9, each of its resource's unit; FleetError ``invalid-quantity`` at ``where`` if one of them is
     none."""
     try:

@@ -25,7 +25,7 @@ from ..values.duration import parse_duration, parse_or_never
 from .counted_node import CountedNode
 from .facts.node import simulated_age
 from .pod import DISRUPTED, Pod
-from .pod_reading import amounts, read_as
+from .pod_reading import nano_amounts, read_as
 
 POOL, INITIALIZED = "karpenter.sh/nodepool", "karpenter.sh/initialized"
 REGISTERED = "karpenter.sh/registered"
@@ -143,14 +143,14 @@ class StateNode:
     @property
     def allocatable(self) -> t.Mapping[str, int]:
         """What pods may ask for, in 10^-9 of each resource's unit; until a node is initialized its NodeClaim, if there
-        is one, tells what the Node does not. FleetError ``invalid-quantity`` as of ``amounts``."""
+        is one, tells what the Node does not. FleetError ``invalid-quantity`` as of ``nano_amounts``."""
         return self._told(self.node.allocatable if self.node is not None else None, "allocatable")
 
     @property
     def capacity(self) -> t.Mapping[str, int]:
         """All that the machine has, in 10^-9 of each resource's unit (as allocatable where the Node tells none); until
         a node is initialized its NodeClaim, if there is one, tells what the Node does not. FleetError
-        ``invalid-quantity`` as of ``amounts``."""
+        ``invalid-quantity`` as of ``nano_amounts``."""
         own = (self.node.capacity or self.node.allocatable) if self.node is not None else None
         return self._told(own, "capacity")
 
@@ -159,7 +159,7 @@ class StateNode:
         the Node's are 0 or absent. FleetError ``invalid-quantity`` for one that is none."""
         if self.claim is None or (own is not None and self.initialized):
             return own or {}
-        told = amounts(getattr(self.claim.status, which), f"NodeClaim {self.claim.name}")
+        told = nano_amounts(getattr(self.claim.status, which), f"NodeClaim {self.claim.name}")
         return {**told, **{name: amount for name, amount in (own or {}).items() if amount or name not in told}}
 
     def counted(self) -> CountedNode:
@@ -239,8 +239,8 @@ def read_node(document: t.Any) -> Node:
         labels=metadata.labels,
         annotations=metadata.annotations,
         taints=(*spec.taints, UNSCHEDULABLE) if cordoned else spec.taints,
-        capacity=amounts(status.capacity, f"Node {metadata.name}"),
-        allocatable=amounts(status.allocatable, f"Node {metadata.name}"),
+        capacity=nano_amounts(status.capacity, f"Node {metadata.name}"),
+        allocatable=nano_amounts(status.allocatable, f"Node {metadata.name}"),
         ready=ready.status if ready is not None else "",
         created_at=metadata.creation_timestamp,
         deleting=metadata.deletion_timestamp is not None,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from ..cluster.pod import DO_NOT_DISRUPT, Pod
 from ..cluster.pod_disruption import protection
-from ..foreign import written
+from ..foreign import shown_value
 from ..values.field_path import field
 from .budgets.lint import ERROR, WARNING, Lint
 
@@ -42,11 +42,11 @@ def _judge(value: t.Any, path: str, on_node: bool) -> t.Iterator[Lint]:
         yield Lint(code="wrong-type", level=ERROR, path=path, message=text, mended={path: meant})
     elif not isinstance(value, str):
         protects = '"true"' if on_node else '"true", or a duration such as "1h"'
-        text = f"annotations are texts, and {written(value)} protects nothing in quotes either: write {protects}"
+        text = f"annotations are texts, and {shown_value(value)} protects nothing in quotes either: write {protects}"
         yield Lint(code="wrong-type", level=ERROR, path=path, message=text)
     elif on_node:
         if value != "true":
-            text = f"on nodes only 'true' protects, {written(value)} does nothing"
+            text = f"on nodes only 'true' protects, {shown_value(value)} does nothing"
             yield Lint(code="do-not-disrupt-unreadable", level=WARNING, path=path, message=text)
     elif problem := protection(Pod(name="", annotations={DO_NOT_DISRUPT: value}), _ANY_TIME).problem:
         yield Lint(

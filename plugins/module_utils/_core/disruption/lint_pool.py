@@ -11,7 +11,7 @@ import typing as t
 from datetime import datetime
 
 from ..cluster.pod import DO_NOT_DISRUPT
-from ..foreign import written
+from ..foreign import shown_value
 from ..objects.karpenter.node_pool import DRIFTED, REASONS, UNDERUTILIZED
 from ..objects.karpenter.node_pool_schema import BUDGETS, GRACE, Policies
 from ..objects.karpenter.reading import OLDER_GROUP, PLACE, Examined, examine
@@ -133,7 +133,7 @@ def _annotation(value: t.Any, nodes: int | None) -> Lint:
     consent = _consent(path, nodes)
     consent = consent and f"where the pool has it already, {consent}"
     if value != "true" and value is not True:
-        text = f"on nodes only 'true' protects, {written(value)} does nothing"
+        text = f"on nodes only 'true' protects, {shown_value(value)} does nothing"
         mended: dict[str, t.Any] = {path: None}
         return Lint(
             code="do-not-disrupt-unreadable", level=WARNING, path=path, message=text, consent=consent, mended=mended

@@ -40,7 +40,7 @@ def origin(node: StateNode, now: datetime) -> str:
     return EXPIRATION if _expired(node, now) else EXTERNAL
 
 
-def disruptor(annotations: t.Mapping[str, str]) -> str:
+def disrupted_by(annotations: t.Mapping[str, str]) -> str:
     """Which rotation, by name, has the node with these annotations in hand, or ``by-hand``:
     ``gitops.fleet/disrupted-by`` up to a slash. Empty if none of our verbs has it."""
     return in_line(annotations.get(DISRUPTED_BY, "").partition("/")[0])

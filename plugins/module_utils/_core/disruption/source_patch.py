@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
-from ..foreign import written
+from ..foreign import shown_value
 from ..objects.karpenter.manifests import JUDGEMENTS
 from ..objects.karpenter.node_class import AKS_NODE_CLASS, EC2_NODE_CLASS
 from ..objects.karpenter.node_pool import API_VERSION
@@ -130,7 +130,7 @@ def _read(document: t.Any) -> SourcePatch:
     elif not isinstance(name, str) or name_problem(name):
         problems.append(Problem("invalid-name", name_problem(str(name)[:300]) or "a text is wanted", "patches"))
     problems += [
-        Problem("wrong-type", "an object is wanted here", f"{written(kind)} metadata.{key}")
+        Problem("wrong-type", "an object is wanted here", f"{shown_value(kind)} metadata.{key}")
         for key in ("labels", "annotations")
         if not isinstance(metadata.get(key, {}), Mapping)
     ]
@@ -181,7 +181,7 @@ def _of_class(document: Document) -> list[Problem]:
     known = JUDGEMENTS[kind]
     versions = [f"{known.group}/{each}" for each in known.served]
     if document.get("apiVersion") not in versions:
-        text = f"{kind} is not served in {written(document.get('apiVersion'), 60)}"
+        text = f"{kind} is not served in {shown_value(document.get('apiVersion'), 60)}"
         found.append(Problem("unsupported-version", text, "patches", f"write {versions[0]}"))
     wrong = [key for key in ("metadata", "spec") if not isinstance(document.get(key, {}), Mapping)]
     return found + [Problem("wrong-type", "an object is wanted here", f"{kind} {key}") for key in wrong]

@@ -50,7 +50,7 @@ from .placements.disruption_rules import (
     warn_disruption_budget,
 )
 from .placements.eviction import ClusterResourcePlacementEviction
-from .placements.placeholders import blocks, hole_finding, without_holes
+from .placements.placeholders import blocks_decision, hole_finding, without_holes
 from .placements.repairs import repair_placement
 from .placements.rules import check_placement, check_placement_update, warn_placement
 from .staged.approval import ApprovalRequest, ClusterApprovalRequest
@@ -197,7 +197,7 @@ def judge(
     apart = apart_from(problems)
     findings = (*check.findings, *(each for each in warnings if apart(each.old_path)))
     about = f"{kind.kind}/{_name(document)}"
-    if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks, problems)):
+    if holes and isinstance(obj, ClusterResourcePlacement) and not any(map(blocks_decision, problems)):
         return JudgedObject(about, without_holes(obj, problems), (), (*map(hole_finding, problems), *findings))
     return JudgedObject(about, None if problems else obj, problems, findings)
 

@@ -84,9 +84,9 @@ class PoolCalendar:
     freezes: tuple[PoolFreeze, ...] = ()
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The calendar as reports have it: budgets as ``sentence`` writes them; of each change a list of the whole
-        minutes since ``start``, the limit, and, where budgets close the pool, a list of their places, from 0; instants
-        in RFC 3339, cut to whole seconds."""
+        """The calendar as reports have it: budgets as ``budget_sentence`` writes them; of each change a list of the
+        whole minutes since ``start``, the limit, and, where budgets close the pool, a list of their places, from 0;
+        instants in RFC 3339, cut to whole seconds."""
         return {
             "name": self.name,
             "where": self.where,
@@ -94,7 +94,7 @@ class PoolCalendar:
             "clusters": list(self.clusters),
             "start": write_time(self.start, SECONDS),
             "until": write_time(self.until, SECONDS),
-            "budgets": [sentence(each) for each in self.budgets],
+            "budgets": [budget_sentence(each) for each in self.budgets],
             "reasons": [
                 {"reasons": list(each.reasons), "changes": [_row(one, self.start) for one in each.changes]}
                 for each in self.reasons
@@ -159,7 +159,7 @@ def with_freezes(found: PoolCalendar, freezes: t.Mapping[str, t.Sequence[NamedFr
     return replace(found, freezes=tuple(told))
 
 
-def sentence(budget: Budget) -> str:
+def budget_sentence(budget: Budget) -> str:
     """A budget in words: ``at most 10% of its nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h``, without reasons
     or schedule where it has none; ``for no reason`` is one with an empty list."""
     share = "of its nodes" if budget.nodes.endswith("%") else "nodes"

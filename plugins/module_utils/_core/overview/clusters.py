@@ -20,7 +20,7 @@ from ..objects.clusters.missing_record import IN_SHORT, lacks_record
 from ..schema.meta import find_condition
 from ..values.instants import write_time
 from ..values.quantity import approximate
-from .upkeep import CertificateEnd, Kubelets, images_of, kubelets_of, next_end, nodes_without_image
+from .upkeep import CertificateEnd, Kubelets, images_of, kubelets_of, next_certificate_end, nodes_without_image
 
 READY, NOT_READY, UNREAD, UNREADABLE = "ready", "not ready", "never read", "not reached"
 EVACUATED, LEAVING = "evacuated", "leaving"
@@ -117,7 +117,7 @@ def cluster_row(
         taints=tuple(f"{each.key}={each.value}:{each.effect}" for each in cluster.taints),
         operation=member.status.operation if member else "",
         kubelets=kubelets_of(member, told) if member else Kubelets(),
-        certificate=next_end(member, now) if member else None,
+        certificate=next_certificate_end(member, now) if member else None,
         images=images_of(member) if member else {},
         uncounted=nodes_without_image(member) if member else 0,
     )

@@ -11,7 +11,7 @@ import typing as t
 from datetime import datetime
 
 from ..errors import FleetError, Problem
-from ..foreign import in_line, written
+from ..foreign import in_line, shown_value
 from ..objects.placements.key import PlacementKey
 from ..schema.metadata_rules import name_problem
 from ..values.clock_skew import is_ahead
@@ -93,7 +93,7 @@ def _instant(document: t.Mapping[str, t.Any], now: datetime, wrong: t.Callable[.
     except ValueError:
         at = None
     if at is None:
-        wrong(f"observed_at is no instant, but {written(told)}", f"look again: {HINT}")
+        wrong(f"observed_at is no instant, but {shown_value(told)}", f"look again: {HINT}")
     elif is_ahead(at, now):
         ahead = int((at - now).total_seconds())
         wrong(f"observed_at is {ahead} s ahead of this machine's clock", "set the clocks right, then look again")

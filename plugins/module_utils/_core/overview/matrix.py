@@ -44,7 +44,7 @@ class PlacementColumn:
     ``policy`` is the placement type. ``count`` of ``wanted`` clusters are found, and ``fulfilled`` says whether that is
     enough; ``objects`` is how many it selects, None where that is not known; ``digest`` is the plan's, empty without
     one. ``waves`` are the clusters that change, in order, where a plan tells them. ``standing`` as of
-    ``clusters_amiss``. ``stops`` are brakes that would stop an apply, ``findings`` what else is to be told.
+    ``standing_by_cluster``. ``stops`` are brakes that would stop an apply, ``findings`` what else is to be told.
     """
 
     name: str
@@ -119,7 +119,7 @@ def decided_column(
         count=plan.picked if plan else outcome.count,
         fulfilled=plan.fulfilled if plan else outcome.fulfilled,
         cells=tuple(cells),
-        standing=clusters_amiss(status) if status else {},
+        standing=standing_by_cluster(status) if status else {},
         objects=len(plan.objects) if plan else len(status.selected_resources) if status else None,
         digest=plan.digest if plan else "",
         waves=waves(plan) if plan else (),
@@ -141,12 +141,12 @@ def undecided_column(
         count=0,
         fulfilled=False,
         cells=(Cell(UNDECIDED, why),) * clusters,
-        standing=clusters_amiss(status) if status else {},
+        standing=standing_by_cluster(status) if status else {},
         findings=tuple(problems),
     )
 
 
-def clusters_amiss(status: PlacementStatus) -> dict[str, tuple[str, str]]:
+def standing_by_cluster(status: PlacementStatus) -> dict[str, tuple[str, str]]:
     """By cluster that is not as it should be, the first recorded condition that is not True, but for ``Synchronized``,
     in words and with its message: (``not Applied``, ``2 of 3 objects could not be applied``); ``not known to be ...``
     for one that is Unknown or ``is_late``, for the latter with its time. Without such a condition ``drifted`` with the

@@ -25,7 +25,7 @@ from ..updates.run import Members
 from ..values.instants import SECONDS, write_time
 from ..values.update_states import PENDING
 from ..windows.clocks import shifted
-from ..windows.spans import Spans, cut
+from ..windows.spans import Spans, clipped
 
 RUN, STAGE, GROUP, MEMBER, GATE, WAIT = "run", "stage", "group", "member", "gate", "wait"
 WAVE, NODE = "wave", "node"
@@ -133,7 +133,7 @@ def run_chart(
         stages={each.name: each for each in forecast.stages} if forecast else {},
         members={each.name: each for each in forecast.members} if forecast else {},
         windows={
-            name: tuple(cut(view.windows, begin, until))
+            name: tuple(clipped(view.windows, begin, until))
             for name, view in (members or {}).items()
             if view.windows is not None
         },

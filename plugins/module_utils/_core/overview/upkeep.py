@@ -117,7 +117,7 @@ def images_in_all(images: t.Iterable[t.Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
-def next_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
+def next_certificate_end(member: FleetMember, now: datetime) -> CertificateEnd | None:
     """The certificate, of server and client, that ends next or has ended first, seen at ``now``, aware; None where none
     is known."""
     told = member.status.certificates

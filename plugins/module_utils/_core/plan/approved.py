@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..errors import FleetError, Problem
-from ..foreign import written
+from ..foreign import shown_value
 from ..values.canonical import is_unicode
 from .digest import document_digest, plans_digest
 from .document import (
@@ -62,7 +62,7 @@ def read_approved(document: t.Any, where: str) -> Approved:
         raise FleetError("plan-invalid", "this is no plan: it has no digest", where, "write one with write_plan")
     schema = document.get("schema", 1)
     if not isinstance(schema, int) or isinstance(schema, bool):
-        raise FleetError("plan-invalid", f"schema is no whole number, but {written(schema)}", where, AGAIN)
+        raise FleetError("plan-invalid", f"schema is no whole number, but {shown_value(schema)}", where, AGAIN)
     if schema != SCHEMA:
         code = "plan-too-new" if schema > SCHEMA else "plan-too-old"
         raise FleetError(code, f"the plan has schema {schema}, this version reads {SCHEMA}", where, AGAIN)

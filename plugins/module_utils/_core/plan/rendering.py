@@ -20,7 +20,7 @@ from ..objects.identity import (
 )
 from ..objects.overrides.envelope import Origin
 from ..objects.overrides.override import Override, ResourceOverride
-from ..objects.overrides.override_rules import title
+from ..objects.overrides.override_rules import override_title
 from ..objects.selectable import never_placed_problem, stopping_webhook_problem
 from ..resources.cleaning import cleaned
 from ..resources.comparison.fields import is_secret
@@ -119,7 +119,7 @@ def by_cluster(
     for cluster in clusters:
         rules = acting(overrides, cluster)
         like = (
-            tuple((title(each.override), each.rules) for each in rules),
+            tuple((override_title(each.override), each.rules) for each in rules),
             (cluster.name, *sorted(cluster.metadata.labels.items())) if any(each.varies for each in rules) else (),
         )
         if not rules:
@@ -148,7 +148,7 @@ class _Overriding:
     def __init__(self, objects: Contents, overrides: t.Sequence[Override], sealing: Sealing) -> None:
         self._objects = objects
         self._sealing = sealing
-        self._on = {each.id: {title(one) for one in overrides if reaches(one, each.id)} for each in objects}
+        self._on = {each.id: {override_title(one) for one in overrides if reaches(one, each.id)} for each in objects}
         self._secret = {name for each in objects if is_secret(each.manifest) for name in self._on[each.id]}
 
     def names(self, rules: t.Iterable[Acting], cluster: MemberCluster) -> Overrides:
@@ -156,7 +156,7 @@ class _Overriding:
         ``effect_name``."""
         wide, namespaced = [], []
         for each in rules:
-            name = effect_name(each, cluster, title(each.override) in self._secret, self._sealing.key)
+            name = effect_name(each, cluster, override_title(each.override) in self._secret, self._sealing.key)
             if isinstance(each.override, ResourceOverride):
                 namespaced.append(NamespacedName(name=name, namespace=each.override.metadata.namespace))
             else:
@@ -168,7 +168,7 @@ class _Overriding:
         to is the same one. FleetError as of ``by_cluster`` for what comes at once."""
         out, troubles = [], []
         for each in self._objects:
-            mine = [one.override for one in rules if title(one.override) in self._on[each.id]]
+            mine = [one.override for one in rules if override_title(one.override) in self._on[each.id]]
             if not mine:
                 out.append(each)
                 continue

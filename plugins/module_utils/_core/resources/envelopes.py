@@ -32,7 +32,7 @@ from ..schema.checking import Check, check_object
 from ..schema.codec import decode
 from ..values.listed import listed
 from .comparison.left_alone import bad_ignores
-from .order import hash_place
+from .order import hash_order_key
 from .selection import Selected
 
 KINDS: t.Mapping[str, type[Envelope]] = {
@@ -97,7 +97,7 @@ def opened(selected: Selected, scopes: Scopes, credentials: Secrets = ()) -> Sel
     return replace(
         selected,
         problems=(*selected.problems, *wrong),
-        objects=tuple(placed[each].manifest for each in sorted(placed, key=hash_place)),
+        objects=tuple(placed[each].manifest for each in sorted(placed, key=hash_order_key)),
         origins={each: one.origin for each, one in placed.items() if one.origin},
     )
 

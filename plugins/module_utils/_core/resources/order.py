@@ -91,7 +91,7 @@ _PLACE = {kind: place for place, kind in enumerate(HASH_ORDER)}
 _WAVE = {group_kind: wave for wave, kinds in enumerate(WAVES) for group_kind in kinds}
 
 
-def hash_place(each: ObjectId) -> tuple[int, str, str]:
+def hash_order_key(each: ObjectId) -> tuple[int, str, str]:
     """Sort key of the hash order: kinds of ``HASH_ORDER``, of whatever group, by their place in it, the others after
     them by group, version and kind; inside a kind by API version, then by ``namespace/name`` as one text, as upstream
     has it."""

@@ -29,7 +29,7 @@ from ..objects.selectable import (
 from ..values.selector import LabelSelector, check_selector, matches
 from .catalog import Catalog, is_being_deleted, is_namespace
 from .comparison.left_alone import bad_ignores
-from .order import hash_place
+from .order import hash_order_key
 
 NAMESPACE_ONLY = "NamespaceOnly"
 WITH_RESOURCE_SELECTORS = "NamespaceWithResourceSelectors"
@@ -115,7 +115,7 @@ def select(
     )
     for index, selector in enumerate(selectors):
         _pick(picking, selector, index)
-    chosen = sorted(picking.picked, key=hash_place)
+    chosen = sorted(picking.picked, key=hash_order_key)
     versions = Counter(each.key for each in chosen)
     picking.problems += bad_ignores((each, catalog.manifests[each]) for each in chosen)
     picking.problems += [

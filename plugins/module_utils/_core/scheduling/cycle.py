@@ -28,7 +28,7 @@ from .picking.decisions import (
     SCORED,
     CycleView,
     PickDecision,
-    by_score,
+    last_picked_by_score,
     limited,
     scored,
 )
@@ -144,7 +144,7 @@ class Scheduled:
     @cached_property
     def _equal(self) -> t.Mapping[ClusterScore, str]:
         """The last picked cluster of each score."""
-        return by_score(self.decisions)
+        return last_picked_by_score(self.decisions)
 
     @cached_property
     def _left_scores(self) -> t.Mapping[str, ClusterScore]:

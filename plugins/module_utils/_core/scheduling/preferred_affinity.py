@@ -154,7 +154,7 @@ class PreferredAffinity:
                 found.append(_unpriced(term.number, term.sorter, names, asked.bit_count(), term.column.spread_out))
         return tuple(found)
 
-    def check_extremes(self, candidates: int) -> None:
+    def check_scorable(self, candidates: int) -> None:
         """FleetError where upstream refuses to score ``candidates``, a bit set by position: ``malformed-requirement``
         for a label selector that is none, ``sorter-out-of-range`` if spelling puts a value beyond the extremes, or an
         extreme is too large, ``malformed-sorter`` for an unknown sort order."""

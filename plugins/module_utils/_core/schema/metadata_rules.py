@@ -18,7 +18,7 @@ from .rules import Found
 NAME_LIMIT = 63
 
 
-def with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
+def name_with_ending(name: str, ending: str, limit: int = NAME_LIMIT) -> str:
     """The name with the ending behind it, in at most ``limit`` characters: a longer name is cut, so that two can come
     to be one. ``-`` and ``.`` right before the ending are dropped. The ending must be shorter than the limit."""
     return name[: limit - len(ending)].rstrip("-.") + ending

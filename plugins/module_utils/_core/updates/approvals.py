@@ -31,7 +31,7 @@ MADE_BY = "gitops.fleet/made-by"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Court:
+class ApprovalContext:
     """What approvals of one update run are judged by. ``given`` are terms asked beside those that the run keeps. The
     hub vouches for names in objects made after ``since``; None: for no name."""
 
@@ -100,7 +100,7 @@ class RefusedApproval:
 
 
 def judged_approval(
-    gate: Gate, place: UpdateRunGateTarget, court: Court, now: datetime, used: bool = False
+    gate: Gate, place: UpdateRunGateTarget, court: ApprovalContext, now: datetime, used: bool = False
 ) -> Approval | RefusedApproval:
     """The approval of a Gate, or why it does not count: its ``place`` in the run, the digests (an approval without one
     passes), who gave it and when are judged by the ``court``, in this order. That the Gate is Completed is for the
@@ -135,7 +135,7 @@ def why_another_gate(gate: Gate, place: UpdateRunGateTarget, run: UpdateRun) -> 
     return "" if gate.spec.digest == digest else f"its Gate is for digest {gate.spec.digest}, and the run has {digest}"
 
 
-def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: Court, now: datetime) -> str:
+def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court: ApprovalContext, now: datetime) -> str:
     """Why a gate that the run says is Completed was not, by its Gate object (None: there is none); empty if it was.
     Where the ``row`` names nobody it must be due, by a clock five minutes ahead of ``now``; else the Gate must be
     Completed, by an approval that counts, whatever its age, of whom the ``row`` names. ValueError as of
@@ -156,7 +156,7 @@ def unproven(row: GateRow, gate: Gate | None, place: UpdateRunGateTarget, court:
     return "" if found.by == row.by else f"its Gate was approved by {found.by}, not by {row.by}"
 
 
-def row_by_its_gate(row: GateRow, gate: Gate | None, court: Court | None = None) -> GateRow:
+def row_by_its_gate(row: GateRow, gate: Gate | None, court: ApprovalContext | None = None) -> GateRow:
     """A row that is Pending, if scheduled due when its Gate says, but not before its schedule has come round, and
     refused as its Gate says; NotStarted where there is no Gate, so that it is opened, and shown, again. A row in
     another state stays. ``court`` as of ``refusal_words``. ValueError as of ``next_occurrence``."""
@@ -198,7 +198,7 @@ def _due(row: GateRow, gate: Gate) -> datetime | None:
     return max(at, next_occurrence(row.schedule, row.opened))
 
 
-def refusal_words(gate: Gate, court: Court | None = None) -> str:
+def refusal_words(gate: Gate, court: ApprovalContext | None = None) -> str:
     """Who refused to open a gate that is Pending, and why; empty if nobody did, and in another state. Names are told to
     be ``unverified`` unless the ``court`` vouches for them: whoever may write the Gate may refuse, since all that comes
     of it is that nothing begins."""

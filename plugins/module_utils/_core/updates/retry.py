@@ -30,7 +30,7 @@ from ..objects.updates.update_run import (
     UpdateRun,
 )
 from ..schema.meta import ObjectMeta
-from ..schema.metadata_rules import with_ending
+from ..schema.metadata_rules import name_with_ending
 from ..values.update_states import ACTIVE, ALREADY_AT_TARGET, FAILED, SKIPPED, SYSTEM
 from ..windows.clocks import FIRST
 from .facts import DONE
@@ -95,7 +95,7 @@ def retry_name(before: UpdateRun) -> str:
     stem, number = before.name, 1
     if before.spec.retry_of and (found := _RETRY.fullmatch(before.name)):
         stem, number = found[1], int(found[2] or 1) + 1
-    return with_ending(stem, "-retry" if number == 1 else f"-retry-{number}", NAME_LENGTH)
+    return name_with_ending(stem, "-retry" if number == 1 else f"-retry-{number}", NAME_LENGTH)
 
 
 def is_left_behind(member: MemberUpdateStatus) -> bool:

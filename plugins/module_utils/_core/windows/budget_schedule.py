@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 from ..objects.karpenter.node_pool import Budget
 from ..values.duration import as_timedelta, parse_duration
 from ..values.schedules.cron import CronSchedule, Every, parse_utc
-from .spans import Span, cut, merged
+from .spans import Span, clipped, merged
 
 NO_TIME = timedelta()
 SECOND = timedelta(seconds=1)
@@ -50,7 +50,7 @@ class Window:
         found = self._after_hits(self.schedule, start, end)
         if not self.schedule.every_year:
             found = iter(sorted([*found, *self._without_hits(self.schedule, start, end)]))
-        return cut(merged(found), start, end)
+        return clipped(merged(found), start, end)
 
     @property
     def fires(self) -> bool:

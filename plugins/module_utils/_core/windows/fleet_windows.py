@@ -22,7 +22,7 @@ from ..errors import FleetError, Problem
 from ..values.duration import as_timedelta, duration_text, parse_duration
 from ..values.schedules.cron import CronSchedule, load_zone, parse_utc
 from .clocks import LAST, local_to_instant, shifted
-from .spans import Spans, cut, joined, meeting, without
+from .spans import Spans, clipped, joined, meeting, without
 from .week import DAY, MINUTE
 
 FIRST_TO_FIFTH_OR_LAST = (1, 2, 3, 4, 5, -1)
@@ -114,7 +114,7 @@ def open_spans(
     """When work is permitted in [start, end): inside any of the windows, or always without one, and in no freeze. Aware
     instants in UTC, cut to it, in order and apart. ``start`` must be before ``end``."""
     every = joined(span for each in windows for span in each.spans(start, end)) if windows else ((start, end),)
-    found = cut(without(every, joined((each.start, each.end) for each in freezes)), start, end)
+    found = clipped(without(every, joined((each.start, each.end) for each in freezes)), start, end)
     return tuple((begin.astimezone(UTC), until.astimezone(UTC)) for begin, until in found)
 
 

@@ -19,7 +19,7 @@ from ..objects.updates.strategy import DAYS
 # Zone data is read from the machine, like Unicode tables: the same name means the same clock wherever this runs.
 from ..values.schedules.cron import load_zone
 from .clocks import DAY, FIRST, LAST, local_to_instant, shifted
-from .recurrence import days
+from .recurrence import schedule_days
 from .spans import Spans, joined, meeting, without
 
 HOUR = timedelta(hours=1)
@@ -40,7 +40,7 @@ def openings(window: MaintenanceWindow, start: datetime, end: datetime, created:
     length = timedelta(hours=window.duration_hours)
     first, last = _day(start, -MARGIN), _day(end, MARGIN)
     found = []
-    for day in days(window.schedule, anchor, first, last):
+    for day in schedule_days(window.schedule, anchor, first, last):
         opens = local_to_instant(datetime.combine(day, time(int(hour), int(minute))), clock)
         if opens is not None and opens <= LAST - length:
             found.append((opens, opens + length))

@@ -21,7 +21,7 @@ WEEK = 7
 MONTHS = 12
 
 
-def days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
+def schedule_days(schedule: MaintenanceSchedule, anchor: date, first: date, last: date) -> t.Iterator[date]:
     """The days from ``first`` to ``last``, both included, in order; none before ``anchor``, from which intervals count.
     The schedule is one that the rules for manifests accept; one without any of the four forms has no days."""
     first = max(first, anchor)

@@ -58,7 +58,7 @@ def meeting(spans: t.Sequence[Span], start: datetime, end: datetime) -> t.Sequen
     return spans[bisect_right(spans, start, key=_until) : bisect_left(spans, end, key=_begin)]
 
 
-def cut(spans: t.Sequence[Span], start: datetime, end: datetime) -> list[Span]:
+def clipped(spans: t.Sequence[Span], start: datetime, end: datetime) -> list[Span]:
     """As ``meeting``, in a new list, with the first and the last of them cut to [start, end)."""
     kept = list(meeting(spans, start, end))
     if kept and kept[0][0] < start:

@@ -15,7 +15,7 @@ from ..values.duration import duration_text
 from ..values.instants import write_time
 from .clocks import LAST, next_clock_change, offset, shifted
 from .fleet_windows import AHEAD, TWO_DAYS, OurWindow, open_spans, within_windows
-from .spans import cut, joined
+from .spans import clipped, joined
 from .week import MINUTE, MONDAY, WEEK, Spans, as_budgets, rest_of, weekly_spans
 
 A_WEEK = timedelta(weeks=1)
@@ -70,4 +70,4 @@ def _spans(week: Spans, start: datetime, end: datetime) -> list[tuple[datetime, 
         for each in range(first, last + 1)
         for begin, until in week
     )
-    return cut(joined(found), start, end)
+    return clipped(joined(found), start, end)

@@ -49,7 +49,7 @@ from .contract import (
     Work,
 )
 from .environment import environment_passed_on
-from .placeholders import environment_of, filled, values
+from .placeholders import environment_of, filled_arguments, placeholder_values
 from .started import Started
 
 PLATFORM = "platform:"
@@ -99,13 +99,13 @@ class CommandDriver:
         """Runs the command ``begin`` detached, for a pool step ``begin_pool``; the reference of its process, the
         earlier one if it was begun before. FleetError ``no-command`` where there is none for pools,
         ``unsafe-argument``, and as of ``detached.start``."""
-        known = values(work, "")
+        known = placeholder_values(work, "")
         argv = self.pool_argv if work.pool_step else self.begin_argv
         if not argv:
             raise FleetError("no-command", "no command upgrades its node pools", work.member, "give begin_pool")
         request = detached.Request(
             member=work.member,
-            argv=filled(argv, known),
+            argv=filled_arguments(argv, known),
             environ=self._environ(known),
             cwd=self.cwd,
             files={},
@@ -128,7 +128,7 @@ class CommandDriver:
         """What the command ``poll`` tells by that reference: its state as it prints it, or by its exit code, and a
         message, cut to 8000 characters. FleetError ``poll-failed`` without that command, or if it tells no state,
         ``unsafe-argument``."""
-        known = values(work, reference.removeprefix(PLATFORM))
+        known = placeholder_values(work, reference.removeprefix(PLATFORM))
         if not self.poll_argv:
             hint = "give the command poll again that the upgrade was begun with"
             raise FleetError("poll-failed", "no command tells how the upgrade stands", work.member, hint)
@@ -153,7 +153,7 @@ class CommandDriver:
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end. FleetError with ``code`` if it cannot be started, or takes longer than
         ``timeout``; ``unsafe-argument``."""
-        child = Started(filled(argv, known), self._environ(known), code, member, self.cwd)
+        child = Started(filled_arguments(argv, known), self._environ(known), code, member, self.cwd)
         done = child.wait_for_end(self.timeout)
         if done is None:
             child.kill()

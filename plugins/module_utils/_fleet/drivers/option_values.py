@@ -10,7 +10,7 @@ import json
 import os
 import typing as t
 
-from ..._kube.files import is_impossible
+from ..._kube.files import is_impossible_name
 
 # Seconds: eleven days. Clocks of sockets and selectors end not far above.
 MOST_SECONDS = 1_000_000
@@ -24,7 +24,7 @@ def why_wrong(kind: str, value: t.Any) -> str:
     if kind == "settings":
         return ""
     if kind in ("path", "name"):
-        found = isinstance(value, str) and value and not is_impossible(value)
+        found = isinstance(value, str) and value and not is_impossible_name(value)
         return ("" if kind == "name" else _wrong_path(value)) if found else "a text is wanted"
     if kind == "seconds":
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -34,7 +34,7 @@ def why_wrong(kind: str, value: t.Any) -> str:
     if kind == "mapping":
         return _wrong_mapping(value)
     texts = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
-    if texts and any(map(is_impossible, value)):
+    if texts and any(map(is_impossible_name, value)):
         return "there is a character in it that no program can be given"
     if kind == "argv":
         return "" if texts and value and value[0] else "a list of arguments is wanted, the program first"

@@ -22,7 +22,7 @@ _SCRIPT = re.compile(r"[\s;|&$()<>`]")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/@+=,%-]*")
 
 
-def values(work: Work, reference: str) -> dict[str, str]:
+def placeholder_values(work: Work, reference: str) -> dict[str, str]:
     """What stands for each of ``NAMES``, by name; ``reference`` is the platform's name of the operation, empty if it
     has none. FleetError ``unsafe-argument`` for a control character."""
     found = {
@@ -40,14 +40,13 @@ def values(work: Work, reference: str) -> dict[str, str]:
     return found
 
 
-def filled(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]:
+def filled_arguments(argv: t.Iterable[str], known: t.Mapping[str, str]) -> tuple[str, ...]:
     """The arguments, in their order, each placeholder replaced once; one that nothing stands for stays as it is, braces
     and all.
 
     FleetError ``unsafe-argument`` if what is put in would become an option, or, in an argument with spaces or
-    characters such as ``;`` and ``$``, words of a script; as of ``values`` for anything that is ``known``, put in or
-    not, for commands have it in their environment.
-    """
+    characters such as ``;`` and ``$``, words of a script; as of ``placeholder_values`` for anything that is ``known``,
+    put in or not, for commands have it in their environment."""
     _refuse_control(known)
     return tuple(_filled(each, known) for each in argv)
 

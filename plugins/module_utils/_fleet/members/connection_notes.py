@@ -6,10 +6,10 @@ result."""
 
 from __future__ import annotations
 
-from ..._kube.login.connection_notes import USES
+from ..._kube.login.connection_notes import CONNECTION_NOTES
 
 
 def take_connection_notes() -> dict[str, list[str]]:
     """Takes the notes on all that was used since they were taken last: by member, or by context for a hub, in the order
     of these names."""
-    return USES.take()
+    return CONNECTION_NOTES.take()

@@ -15,7 +15,7 @@ from ..._core.objects.clusters.fleet_maintenance import ClusterMaintenance
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..drivers.choosing import placeholders_of
 from ..drivers.environment import environment_passed_on
-from ..drivers.placeholders import environment_of, filled
+from ..drivers.placeholders import environment_of, filled_arguments
 from ..drivers.started import Started
 from .members import Clients
 
@@ -42,7 +42,7 @@ class MaintenanceCommands:
             return annotated(member.name, clients)
         known = placeholders_of(member)
         environ = environment_passed_on(self.environ, CREDENTIALS) | environment_of(known)
-        child = Started(filled(argv, known), environ, "maintenance-unread", member.name)
+        child = Started(filled_arguments(argv, known), environ, "maintenance-unread", member.name)
         done = child.wait_for_end(SECONDS)
         if done is None:
             child.kill()

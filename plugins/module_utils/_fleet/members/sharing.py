@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..._core.errors import FleetError, Problem
-from ..._kube.login.connection_notes import USES
+from ..._kube.login.connection_notes import CONNECTION_NOTES
 from ..._kube.login.known_secrets import SHOWN, SecretForm
 from ..in_processes import in_processes
 from .members import Clients
@@ -78,7 +78,7 @@ def _read_apart(clients: Clients, names: t.Sequence[str], read: Reads[T]) -> _Sh
             failed={name: each.problems for name, each in answers.items() if isinstance(each, FleetError)},
             seen=own.identities.seen,
             unknown=own.identities.unknown,
-            uses=USES.take(),
+            uses=CONNECTION_NOTES.take(),
             shown=SHOWN.forms,
         )
 
@@ -86,6 +86,6 @@ def _read_apart(clients: Clients, names: t.Sequence[str], read: Reads[T]) -> _Sh
 def _taken_over(clients: Clients, share: _Share[T]) -> dict[str, T | FleetError]:
     """Learns what another process has come to know, and gives its answers and errors by member."""
     SHOWN.learn(share.shown)
-    USES.add_taken(share.uses)
+    CONNECTION_NOTES.add_taken(share.uses)
     clients.identities.take_over(share.seen, share.unknown)
     return {**share.answers, **{name: FleetError.of(problems) for name, problems in share.failed.items()}}

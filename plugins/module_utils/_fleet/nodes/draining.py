@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from ..._core.cluster.pod import Pod
 from ..._core.cluster.pod_disruption import disruptable
 from ..._core.cluster.pod_reading import read_pod
-from ..._core.disruption.origins import DISRUPTED_BY, LET_GO, disruptor
+from ..._core.disruption.origins import DISRUPTED_BY, LET_GO, disrupted_by
 from ..._core.disruption.termination import (
     DELETE,
     EVICT,
@@ -27,7 +27,7 @@ from ..._core.disruption.termination import (
 from ..._core.errors import FleetError
 from ..._core.values.clock_skew import clock_skew_words
 from ..._kube.client import KubeClient
-from ..._kube.documents import an_object
+from ..._kube.documents import checked_object
 from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 from ..conductor.loop import PASSING
@@ -63,7 +63,7 @@ class NodeWork:
     @property
     def disruptor(self) -> str:
         """Who works on it, as our mark on the Node names it: the rotation, or ``by-hand``; not the attempt."""
-        return disruptor({DISRUPTED_BY: self.operation})
+        return disrupted_by({DISRUPTED_BY: self.operation})
 
 
 class Hands(t.Protocol):
@@ -87,7 +87,7 @@ class Hands(t.Protocol):
 def the_node(client: KubeClient, work: NodeWork) -> Document | None:
     """The Node itself; None if it is gone, or another one has its name. ApiError of the request."""
     try:
-        found = an_object(client.get(work.path), f"GET {work.path}", client)
+        found = checked_object(client.get(work.path), f"GET {work.path}", client)
     except ApiError as error:
         if error.code == "not-found":
             return None
@@ -162,8 +162,8 @@ def _mark_as_ours(client: KubeClient, work: NodeWork, spec: Document) -> Documen
         cordoned = bool((node.get("spec") or {}).get("unschedulable"))
         if annotations.get(DISRUPTED_BY) == work.operation and (cordoned or not spec):
             return node
-        if disruptor(annotations) not in ("", work.disruptor):
-            text = f"{disruptor(annotations)} is emptying it"
+        if disrupted_by(annotations) not in ("", work.disruptor):
+            text = f"{disrupted_by(annotations)} is emptying it"
             raise FleetError(
                 "node-disrupted", text, f"{work.member}/{work.node}", f"let that end first; if it has: {LET_GO}"
             )
@@ -181,7 +181,7 @@ def uncordon(client: KubeClient, work: NodeWork) -> None:
     for _try in range(_TRIES):
         node = the_node(client, work)
         annotations = (node or {}).get("metadata", {}).get("annotations") or {}
-        if node is None or disruptor(annotations) != work.disruptor:
+        if node is None or disrupted_by(annotations) != work.disruptor:
             return
         spec = {} if annotations.get(WAS_CORDONED) else {"unschedulable": None}
         if _patch(client, node, {DISRUPTED_BY: None, WAS_CORDONED: None}, spec):

@@ -27,9 +27,9 @@ from ..._core.disruption.members.member_nodes import (
     Document,
     MemberNodes,
     Object,
-    kept,
     made_of,
     member_of,
+    needed_manifest,
 )
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot, read_nodes
 from ..._core.errors import FleetError, Problem, fault
@@ -236,7 +236,7 @@ class _MemberReader:
                 self._daemons.see(item)
             if not self._wish.keep:
                 return made_of(kind, item), {}
-            document = kept(kind, item)
+            document = needed_manifest(kind, item)
             return made_of(kind, document), document
         except FleetError as error:
             raise ValueError(str(error)) from None

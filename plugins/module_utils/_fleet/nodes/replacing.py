@@ -28,7 +28,7 @@ from ..._kube.errors import ApiError
 from ..._kube.lists import list_objects
 from ..._local.nodes import SIMULATED, successor
 from ..drivers.environment import environment_passed_on
-from ..drivers.placeholders import environment_of, filled, unknown_placeholders
+from ..drivers.placeholders import environment_of, filled_arguments, unknown_placeholders
 from ..drivers.started import Started
 from .draining import (
     NODES,
@@ -167,7 +167,7 @@ class NodeReplacer:
         """Runs the command of the user for the node, to its end. FleetError ``unsafe-argument``, ``command-failed``;
         and what ``hands`` raise."""
         known = dict(zip(PLACEHOLDERS, (work.member, work.node, work.operation, provider_id), strict=True))
-        argv = filled(self.wish.command, known)
+        argv = filled_arguments(self.wish.command, known)
         environ = environment_passed_on(self.wish.environ, self.wish.environment)
         environ |= environment_of(known)
         child = Started(argv, environ, "command-failed", work.node, merged=True)

@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import dataclass
 from queue import SimpleQueue
 
-from ..._kube.parallel import no_threads
+from ..._kube.parallel import no_threads_error
 
 # So many times the threads are the members that are asked for at once; two placements, however many they have.
 DEPTH, FEWEST = 4, 2
@@ -25,7 +25,7 @@ class PlacementWork:
     run: t.Callable[[], None]
 
 
-def abreast(
+def side_by_side(
     courses: t.Sequence[PlacementWork], threads: int, ordered: bool = True, stops: t.Callable[[], bool] = lambda: False
 ) -> list[int]:
     """Runs the courses, each in a thread, until all that began have ended; gives the indices of those that were not
@@ -47,7 +47,7 @@ def abreast(
             try:
                 thread.start()
             except RuntimeError as why:
-                raised += [] if running else [no_threads(why)]
+                raised += [] if running else [no_threads_error(why)]
                 break
             running[place], begun[place] = waiting.pop(place), thread
         if not running:

@@ -26,12 +26,12 @@ from ..conductor.loop import POLL, Conductor, Ending, RunLimits
 from ..keeping import INTERRUPTED, Keeper
 from ..members.members import Clients
 from ..session import Session
-from .abreast import PlacementWork, abreast
-from .barred import barred_clusters, new_there
+from .abreast import PlacementWork, side_by_side
+from .barred import barred_clusters, gaining_without_binding
 from .binding_journal import BindingJournal
 from .checks import contents_under, failures
-from .crew.worker_crew import hired
-from .cut_short import cut_short, not_begun_problems, records_behind_problem, refuse_to_begin
+from .crew.worker_crew import runners_for
+from .cut_short import cut_short_problem, not_begun_problems, records_behind_problem, refuse_to_begin
 from .look import ApplyOptions, MemberRunners, Outcomes, Writing, on_members
 from .on_member.member_apply import MemberProgress
 from .plan import FleetPlan, PlanRequest
@@ -129,10 +129,10 @@ def carry_out(
     members, or that somebody else holds or has changed, holds back no other; once this run is told to end, its records
     fail or something fails unexpectedly, no other begins. The problems are in the result, or raised if none has
     outcomes: ``no-workers``, ``lease-held``, ``records-moved``, ``interrupted``, those of ``replan`` and the records.
-    FleetError as of ``hired``, by whose rules this is to be called."""
+    FleetError as of ``runners_for``, by whose rules this is to be called."""
     with Interrupts() as told, contextlib.ExitStack() as stack:
         ways = replace(ways, diagnoses=True)
-        runners = stack.enter_context(hired(clients, plan, ways, told))
+        runners = stack.enter_context(runners_for(clients, plan, ways, told))
         tallies = [_Tally(stack.enter_context(contextlib.ExitStack())) for _each in plan.plans]
         work = _Work(
             session=session,
@@ -150,7 +150,7 @@ def carry_out(
         ]
         failed: tuple[Problem, ...] = ()
         try:
-            abreast(courses, runners.threads, stops=work.stops)
+            side_by_side(courses, runners.threads, stops=work.stops)
         except FleetError as error:
             failed = error.problems
         _until_all_end(work, [each for each in tallies if each.waiting])
@@ -188,7 +188,7 @@ def _begun(work: _Work, plan: FleetPlan, each: PlacementPlan, tally: _Tally) -> 
     """The placement under its lease, with what is intended recorded. None if there is nothing to do, nothing is begun
     any more, or staged runs do the rest: what became of it is in the tally then. FleetError as of ``carry_out``."""
     uid, seen = plan.recorded[each.name].uid, dict[str, MemberProgress]()
-    new = new_there(each, plan.recorded[each.name])
+    new = gaining_without_binding(each, plan.recorded[each.name])
     only = clusters_to_look_at(each)
     looked = on_members(each, uid, work.clients, work.ways, due=new, seen=seen, only=only, runners=work.runners)
     refuse_to_begin(work.told())
@@ -335,7 +335,7 @@ def _finish(work: _Work, rollout: _Rollout, ending: Ending[RolloutState], tally:
     _mirror(work, current, tally)
     came = work.told()
     if came:
-        tally.problems.append(cut_short(current, came, outcomes))
+        tally.problems.append(cut_short_problem(current, came, outcomes))
         tally.ended = INTERRUPTED
         return
     if ending.why != "settled" and (steering.waits or not steering.idle):

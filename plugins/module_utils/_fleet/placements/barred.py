@@ -29,7 +29,7 @@ def barred_clusters(records: Records, plan: PlacementPlan) -> dict[str, Problem]
     return barred
 
 
-def new_there(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
+def gaining_without_binding(plan: PlacementPlan, recorded: RecordedPlacement) -> frozenset[str]:
     """Clusters that gain the placement and have no binding among those ``recorded``: something is surely to be written
     there. Empty for ``ReportDiff``, and where staged runs do the writing."""
     strategy = plan.placement.spec.strategy.apply_strategy

@@ -18,14 +18,14 @@ from ..._core.objects.placements.binding import (
     UNSCHEDULED,
     ClusterResourceBinding,
 )
-from ..._core.objects.placements.rollout_strategy import ApplyStrategy, defaulted
+from ..._core.objects.placements.rollout_strategy import ApplyStrategy, with_apply_defaults
 from ..._core.plan.document import LOST, PlacementPlan
 from ..._core.rollout.content import RolloutBinding
 from ..._core.rollout.readiness import ROLLOUT_STARTED
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.schema.codec import encode
 from ..._core.values.instants import parse_time, write_time
-from ..._store.records import Lease, Record, Records, left_by
+from ..._store.records import Lease, Record, Records, result_of_unanswered_write
 from ..conductor.journal import Change
 from ..conductor.loop import PASSING
 from .recorded import Document, delete_record
@@ -130,7 +130,7 @@ class BindingJournal:
         ``Records.get``."""
         wanted = self._unanswered.get(name)
         if wanted is not None:
-            found = left_by(self._records, wanted, self._documents.get(name))
+            found = result_of_unanswered_write(self._records, wanted, self._documents.get(name))
             if found is not None:
                 self._documents[name] = found
             del self._unanswered[name]
@@ -139,7 +139,7 @@ class BindingJournal:
 def _begun_with(plan: PlacementPlan, documents: t.Mapping[str, Document]) -> t.Iterator[RolloutBinding]:
     """The bindings as the scheduler leaves them. Those of clusters that have left the fleet are there no more, nor
     unscheduled ones without a record."""
-    strategy = None if plan.is_by_staged_runs else defaulted(plan.placement.spec.strategy.apply_strategy)
+    strategy = None if plan.is_by_staged_runs else with_apply_defaults(plan.placement.spec.strategy.apply_strategy)
     gone = {each.cluster for each in plan.clusters if each.change == LOST and each.cause == "left-the-fleet"}
     for binding in plan.bindings:
         document = documents.get(binding.name)

@@ -35,7 +35,7 @@ def records_behind_problem(name: str, error: FleetError, outcomes: Outcomes) -> 
     return Problem(error.code, f"{message} {_account(outcomes)}", name, hint)
 
 
-def cut_short(plan: PlacementPlan, came: str, outcomes: Outcomes) -> Problem:
+def cut_short_problem(plan: PlacementPlan, came: str, outcomes: Outcomes) -> Problem:
     """The problem ``interrupted``, by what ``came``, with what was written, and which clusters of the plan are not
     done, but for those that left the fleet."""
     rest = _not_done(plan, outcomes) or "all its clusters are done"

@@ -28,7 +28,7 @@ from ..._store.manifests import read_manifests
 from ..._store.records import Records
 from ..members.members import recorded_members
 from ..session import Session
-from .holdings import remembered
+from .holdings import held_placement
 from .recorded import all_placements, clusters_still_holding, names_of, no_such_placement, recorded_placement
 from .sources import placements_in, read_placement
 from .staged.listed import EXTERNAL
@@ -192,7 +192,7 @@ def _placements(
         names = [name for name in names if name == question.name]
     found = {}
     for name in names:
-        state = remembered(held, name) if held else recorded_placement(records, name)
+        state = held_placement(held, name) if held else recorded_placement(records, name)
         recorded = state.placement
         ends = recorded is not None and recorded.metadata.deletion_timestamp is not None
         placement = recorded if ends else by_name.get(name, recorded)

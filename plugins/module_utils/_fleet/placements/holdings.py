@@ -17,7 +17,7 @@ from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
 from ..._core.resources.sealing import object_hash
 from ..._store.records import Records
-from .recorded import Document, RecordedPlacement, all_placements, gathered
+from .recorded import Document, RecordedPlacement, all_placements, recorded_from
 from .sources import credentials_of
 
 NOTHING = RecordedPlacement(
@@ -27,21 +27,21 @@ NOTHING = RecordedPlacement(
 
 def holdings_of(records: Records, members: t.Iterable[FleetMember]) -> Holdings:
     """What the records hold of all placements, by name, also of those of which only bindings or snapshots are there,
-    and the credentials of ``members``. FleetError as of ``gathered``, and of the records."""
+    and the credentials of ``members``. FleetError as of ``recorded_from``, and of the records."""
     documents = {str(PlacementKey.of_record(each)): each for each in all_placements(records)}
     bindings = _by_parent(records, [each.binding for each in PLACEMENT_KINDS])
     policies = _by_parent(records, [each.policy_snapshot for each in PLACEMENT_KINDS])
     resources = _by_parent(records, [each.resource_snapshot for each in PLACEMENT_KINDS])
     placements = {}
     for name in sorted({*documents, *bindings, *policies, *resources}):
-        found = gathered(
+        found = recorded_from(
             documents.get(name), bindings.get(name, ()), policies.get(name, ()), resources.get(name, ()), records.place
         )
         placements[name] = _held(found)
     return Holdings(placements=placements, credentials=credentials_of(members))
 
 
-def remembered(holdings: Holdings, name: str) -> RecordedPlacement:
+def held_placement(holdings: Holdings, name: str) -> RecordedPlacement:
     """What ``recorded_placement`` would find, as far as plans read it: nothing can be written back from it. NOTHING for
     a name that is not held."""
     held = holdings.placements.get(name)

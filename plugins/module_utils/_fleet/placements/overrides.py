@@ -14,7 +14,7 @@ from ..._core.objects.api_groups import PLACEMENT_GROUP
 from ..._core.objects.identity import ObjectId, metadata_of
 from ..._core.objects.kinds import KIND_OF
 from ..._core.objects.overrides.override import ClusterResourceOverride, Override, ResourceOverride
-from ..._core.objects.overrides.override_rules import check_overrides, title
+from ..._core.objects.overrides.override_rules import check_overrides, override_title
 from ..._core.objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..._core.objects.reading import read
 from ..._core.resources.overrides.overrides import attached
@@ -68,12 +68,12 @@ def overrides_in(manifests: t.Iterable[Manifest], strict: bool) -> LoadedOverrid
         except FleetError as error:
             problems.extend(error.problems)
             continue
-        other = found.get(title(override))
+        other = found.get(override_title(override))
         if other is not None and other.spec != override.spec:
             problems.append(
-                Problem("duplicate-override", f"{title(override)} stands elsewhere as another one", each.where)
+                Problem("duplicate-override", f"{override_title(override)} stands elsewhere as another one", each.where)
             )
-        found[title(override)] = override
+        found[override_title(override)] = override
         findings += told
     if problems:
         raise FleetError.of(problems)
@@ -118,8 +118,8 @@ def overrides_on(hub: KubeClient) -> LoadedOverrides:
 def merged_overrides(files: LoadedOverrides, hub: LoadedOverrides) -> LoadedOverrides:
     """The overrides of both; a file's counts before the hub's of that name, readable or not, and a finding
     ``override-in-file`` tells where they differ."""
-    written = {title(each): each for each in files.overrides}
-    there = {title(each): each for each in hub.overrides}
+    written = {override_title(each): each for each in files.overrides}
+    there = {override_title(each): each for each in hub.overrides}
     unreadable = {each.title for each in hub.unreadable}
     told = tuple(
         Problem("override-in-file", f"{each} lies on the hub too, and is another one there", "hub", DIFFERS)

@@ -40,7 +40,7 @@ from ..members.members import (
 )
 from ..members.recorded_facts import members_with_young_facts, recorded_or_read_facts
 from ..session import Session
-from .abreast import PlacementWork, abreast
+from .abreast import PlacementWork, side_by_side
 from .apply import ApplyResult, carry_out, changes_anything
 from .checks import (
     LeftBehind,
@@ -56,7 +56,7 @@ from .checks import (
     unfulfilled,
     with_silence_told,
 )
-from .crew.worker_crew import hired
+from .crew.worker_crew import runners_for
 from .history.roll_back import RollBack, earlier_placements
 from .look import ApplyOptions, MemberRunners, Outcomes, on_members
 from .overrides import LoadedOverrides, overrides_in, with_overrides_on_hub
@@ -376,11 +376,11 @@ def _looked(plan: FleetPlan, clients: Clients, look: bool, ways: ApplyOptions, p
         found[each.name] = on_members(each, uid, clients, ways, only=only, runners=runners)
 
     asked = plan.plans if look else ()
-    with hired(clients, plan if look else None, ways) as runners:
+    with runners_for(clients, plan if look else None, ways) as runners:
         courses = [
             PlacementWork([row.cluster for row in each.clusters], partial(looks, each, runners)) for each in asked
         ]
-        abreast(courses, runners.threads, ordered=False)
+        side_by_side(courses, runners.threads, ordered=False)
     outcomes = {each.name: found[each.name] for each in asked}
     changed = any(changes_anything(each, outcomes.get(each.name, {})) for each in plan.plans)
     return Report(plan=plan, outcomes=outcomes, statuses={}, changed=changed, problems=(*parts, *failures(outcomes)))

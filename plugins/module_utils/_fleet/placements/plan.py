@@ -36,7 +36,7 @@ from ..members.evacuation import Evacuation
 from ..session import Session
 from .history.older import missing_overrides_problem, older_revision_brake, records_moved, revision_unknown_problem
 from .history.roll_back import rolls_forward_problem
-from .holdings import remembered
+from .holdings import held_placement
 from .overrides import LoadedOverrides, overrides_concerning
 from .recorded import (
     SOURCE,
@@ -50,7 +50,7 @@ from .recorded import (
 from .sources import (
     EarlierContent,
     LoadedPlacement,
-    located,
+    located_problems,
     now_credentials,
     rendered,
     selected_for,
@@ -167,7 +167,7 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     held = None if request.members else request.facts.held
     ending = dict.fromkeys(request.absent, DELETED) | _source_gone(_documents(records, held), request, sourced)
     names = sorted(sourced.keys() | ending.keys())
-    recorded = {name: remembered(held, name) if held else recorded_placement(records, name) for name in names}
+    recorded = {name: held_placement(held, name) if held else recorded_placement(records, name) for name in names}
     _refuse_half_recovered(recorded)
     wishes: dict[str, WantedPlacement] = {}
     plans: list[PlacementPlan] = []
@@ -316,7 +316,7 @@ def _wanted(
     source = request.source
     selected = selected_for(sourced.placement, request.resources, hub, request.credentials)
     if selected.problems:
-        raise FleetError.of(located(selected.problems, sourced))
+        raise FleetError.of(located_problems(selected.problems, sourced))
     origin = f"git:{source.revision}" if source.revision else source.name
     own = (
         *selected.findings,
@@ -331,7 +331,7 @@ def _wanted(
         objects=objects,
         overrides=overrides_concerning(request.overrides, sourced.placement, [each.id for each in objects]),
         sealing=sealing,
-        findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *located(own, sourced)),
+        findings=(*sourced.findings, *_limits(sourced.placement, hub, request), *located_problems(own, sourced)),
         older_source=_older(name, record, request),
         prune_kinds=request.prune_kinds,
         empty_first=request.evacuation.empty_first,
@@ -356,7 +356,7 @@ def _rolled_back(
         *now_credentials(ids, request.credentials),
     )
     if refused:
-        raise FleetError.of(located(refused, sourced))
+        raise FleetError.of(located_problems(refused, sourced))
     return WantedPlacement(
         placement=as_recorded(sourced.placement, record.placement, sourced.of_record),
         objects=earlier.objects,

@@ -195,9 +195,9 @@ def held_by_bindings(bindings: t.Iterable[Document]) -> dict[str, set[str]]:
 
 def recorded_placement(records: Records, name: str) -> RecordedPlacement:
     """Everything recorded under a placement's name (``namespace/name`` in a namespace), also without the placement
-    itself. FleetError as of ``gathered``, and of the records."""
+    itself. FleetError as of ``recorded_from``, and of the records."""
     key = PlacementKey.of(name)
-    return gathered(
+    return recorded_from(
         records.get(key.kinds.placement, name),
         records.list(key.kinds.binding, key.labels, key.namespace),
         records.list(key.kinds.policy_snapshot, key.labels, key.namespace),
@@ -233,7 +233,7 @@ def delete_record(records: Records, document: Document, lease: Lease | None) -> 
         records.delete(kind, name, lease=lease)
 
 
-def gathered(
+def recorded_from(
     document: Document | None,
     bound: t.Iterable[Document],
     policy_snapshots: t.Sequence[Document],

@@ -241,7 +241,7 @@ def now_credentials(objects: t.Iterable[ObjectId], credentials: t.Container[tupl
     ]
 
 
-def located(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
+def located_problems(problems: t.Iterable[Problem], sourced: LoadedPlacement) -> tuple[Problem, ...]:
     """The problems of a placement, each with the placement and where it stands before its own place: a field path, the
     name of an object, or nothing."""
     of = sourced.placement

@@ -26,7 +26,7 @@ _MOST = 4096
 
 
 @contextlib.contextmanager
-def alone(where: StackPlace) -> t.Iterator[None]:
+def stack_held(where: StackPlace) -> t.Iterator[None]:
     """Keeps other runs with the same home of the engine (by default this user's on this machine) from the stack while
     entered; ends with its holder, also by SIGKILL, and is not waited for. FleetError ``stack-locked`` with who has it
     and since when, as far as that can be read, ``unwritable-folder``, and as of ``project_name``."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..._core.errors import FleetError, Problem
-from ..._kube.files import is_impossible, read_file, write_file
+from ..._kube.files import is_impossible_name, read_file, write_file
 from ..._local.locks import make_folder
 from ..._local.pulumi_engine import Engine
 from ..._store.yaml_documents import read_yaml
@@ -101,7 +101,7 @@ def _absolute(text: str) -> tuple[Path, str]:
     content."""
     if not text:
         return Path(), "it names no path"
-    if is_impossible(text):  # asked first: who looks for a home of such a name ends in another error
+    if is_impossible_name(text):  # asked first: who looks for a home of such a name ends in another error
         return Path(), f"no file can be called {text!r:.200}"
     found = os.path.expanduser(text)
     return Path(found).absolute(), f"there is no home for {text:.200}" if found.startswith("~") else ""
@@ -112,7 +112,7 @@ def _usable_backend(backend: str) -> tuple[str, str]:
     URL of a state in files gets an absolute path, since the engine runs elsewhere, and ``metadata=skip`` unless it says
     something of ``metadata``: the engine else writes a file of attributes beside each file, not in one step, and if
     killed then leaves a state that cannot be read."""
-    if is_impossible(backend):
+    if is_impossible_name(backend):
         return backend, "there is a character in it that no backend can be called by"
     try:
         parts = urlsplit(backend)
@@ -174,7 +174,7 @@ def workspace(where: StackPlace, config: Config) -> t.Iterator[Path]:
         # Of one setting under both forms of its name the engine takes either.
         values = {_full(where, name): value for name, value in (*known.items(), *config.items())}
         document = {**settings, **({"config": values} if values else {})}
-        write_file(made / file.name, as_json(document, f"config and {file}"), 0o600)
+        write_file(made / file.name, json_bytes(document, f"config and {file}"), 0o600)
         yield made
 
 
@@ -188,10 +188,10 @@ def _project(where: StackPlace) -> tuple[bytes, str]:
         return _content(file), ""
     if not isinstance(apart, str):
         raise FleetError("bad-config", "stackConfigDir is no text", str(file))
-    return as_json(document, str(file)), apart
+    return json_bytes(document, str(file)), apart
 
 
-def as_json(value: t.Any, where: str) -> bytes:
+def json_bytes(value: t.Any, where: str) -> bytes:
     """The value as JSON. FleetError ``bad-config`` at ``where`` for anything that JSON has no form for, such as a date,
     NaN and infinity; it tells nothing of the value."""
     try:

@@ -18,15 +18,15 @@ from ..._core.values.listed import listed
 from ..._kube.login.known_secrets import SHOWN, passwords_in
 from ..._local.pulumi_engine import get_engine
 from ..conductor.interrupts import Interrupts
-from .alone import alone
+from .alone import stack_held
 from .command import UNREADABLE, Commands, Say
 from .events import StackStep, Story
 from .place import (
     ACCESS_TOKEN,
     StackPlace,
-    as_json,
     environment,
     files_url,
+    json_bytes,
     place,
     project_name,
     ready_folder,
@@ -73,11 +73,11 @@ class StackReport:
 def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str], say: Say) -> StackReport:
     """Carries out the ``state`` that the options of the verb ``pulumi_stack`` ask for; ``allow_delete`` and what
     ``place`` needs must be among them. With ``check`` it only looks, though an engine is built and the folder of a
-    state in files made if need be; else it is ``alone``. Told to end, it ends the engine.
+    state in files made if need be; else it is ``stack_held``. Told to end, it ends the engine.
 
     FleetError ``stack-failed`` with what the engine says, ``stack-locked``, ``stack-unreadable``, ``stack-moved``,
     ``deletions``, ``no-such-stack``, ``no-passphrase``, ``stack-timeout``, ``interrupted``, ``bad-config``,
-    ``bad-option``, and as of ``place``, ``alone`` and ``opened_stack``; OSError as of ``workspace`` and
+    ``bad-option``, and as of ``place``, ``stack_held`` and ``opened_stack``; OSError as of ``workspace`` and
     ``Commands.output_of``.
     """
     _refuse_no_targets(options)
@@ -85,7 +85,7 @@ def carry_out_stack(options: Options, check: bool, environ: t.Mapping[str, str],
         text = f"{options['state']!r:.80} is none of {', '.join(STATES)}"
         raise FleetError("bad-option", text, "state", "nothing was done")
     where = place(options)
-    held = contextlib.nullcontext() if check else alone(where)
+    held = contextlib.nullcontext() if check else stack_held(where)
     with held, opened_stack(where, options, environ, say) as opened, Interrupts() as told:
         commands = replace(opened, told=told)
         if options.get("force_unlock") and not check and commands.known():
@@ -250,7 +250,7 @@ def _settled(where: StackPlace, options: Options, commands: Commands) -> Command
     for those anybody can read. FleetError ``bad-config``, and as of ``Commands.output_of`` and ``project_name``."""
     for name, value in (options.get("secret_config") or {}).items():
         full = name if ":" in name else f"{project_name(where)}:{name}"
-        text = value if isinstance(value, str) else as_json(value, f"secret_config.{name}").decode()
+        text = value if isinstance(value, str) else json_bytes(value, f"secret_config.{name}").decode()
         if not is_unicode(text):
             raise FleetError("bad-config", "it holds the half of a character", f"secret_config.{name}")
         # The engine takes the last line break away.

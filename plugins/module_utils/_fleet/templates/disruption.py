@@ -24,7 +24,7 @@ from ..._core.disruption.budgets.lint import YEAR
 from ..._core.disruption.budgets.timeline import now_and_next_change, timeline
 from ..._core.disruption.lint_pool import lint_node_pool
 from ..._core.errors import FleetError, Problem
-from ..._core.foreign import written
+from ..._core.foreign import shown_value
 from ..._core.objects.karpenter.definition import consolidation_policies
 from ..._core.objects.karpenter.node_pool import REASONS, Budget
 from ..._core.objects.karpenter.reading import examine
@@ -138,7 +138,7 @@ def is_disruptable(
             raise FleetError("bad-argument", "whether a NodePool may lose nodes depends on those it has", "nodes")
         rows = allowed_disruptions(document, nodes, reason, node_claims, write_time(at))
         return all(row["allowed"] is None or row["allowed"] > 0 for row in rows)
-    raise FleetError("bad-argument", f"a Pod, a Node or a NodePool is wanted, not {written(kind, 60)}", "input")
+    raise FleetError("bad-argument", f"a Pod, a Node or a NodePool is wanted, not {shown_value(kind, 60)}", "input")
 
 
 def read_pools(pools: t.Any) -> list[Budgeted]:

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..._core.errors import FleetError
-from ..._core.foreign import written
+from ..._core.foreign import shown_value
 from ..._core.schema.checking import did_you_mean
 
 
@@ -25,7 +25,9 @@ def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
             place = f"{name}[{index}]" if isinstance(value, (list, tuple)) else name
-            raise FleetError("bad-argument", f"an object is wanted, or a list of them, not {written(row, 60)}", place)
+            raise FleetError(
+                "bad-argument", f"an object is wanted, or a list of them, not {shown_value(row, 60)}", place
+            )
     return rows
 
 
@@ -40,7 +42,7 @@ def is_list(value: t.Any) -> bool:
 def one_of(value: t.Any, known: t.Sequence[str], name: str) -> str:
     """The value, if it is one of those known. FleetError ``bad-argument`` at ``name`` otherwise."""
     if value not in known:
-        text = f"{written(value, 60)} is not one of {', '.join(filter(None, known))}"
+        text = f"{shown_value(value, 60)} is not one of {', '.join(filter(None, known))}"
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         raise FleetError("bad-argument", text, name, hint)
     return str(value)
@@ -50,5 +52,5 @@ def whole_number(value: t.Any, name: str, least: int = 0, most: int = 10**9) -> 
     """The value, if it is a whole number from ``least`` to ``most``, which true, false and texts are not. FleetError
     ``bad-argument`` at ``name`` otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise FleetError("bad-argument", f"{written(value, 60)} is not a whole number from {least} to {most}", name)
+        raise FleetError("bad-argument", f"{shown_value(value, 60)} is not a whole number from {least} to {most}", name)
     return value

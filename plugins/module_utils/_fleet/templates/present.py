@@ -10,7 +10,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..._core.errors import FleetError
-from ..._core.foreign import written
+from ..._core.foreign import shown_value
 from ..._core.values.instants import parse_present, write_time
 
 
@@ -25,7 +25,7 @@ def given_instant(value: t.Any = None, name: str = "now") -> datetime:
     except ValueError:
         pass
     hint = "write it like 2026-05-01T12:00:00Z"
-    raise FleetError("invalid-time", f"{written(value, 60)} is not an instant", name, hint)
+    raise FleetError("invalid-time", f"{shown_value(value, 60)} is not an instant", name, hint)
 
 
 def utc_text(value: datetime) -> str:

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..._core.errors import FleetError, Problem
-from ..._core.foreign import written
+from ..._core.foreign import shown_value
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.placements.policy import ClusterSelector, ClusterSelectorTerm
 from ..._core.objects.placements.property_rules import check_property_requirements
@@ -69,10 +69,10 @@ def _labels(document: Mapping[str, t.Any]) -> dict[str, str]:
     holder = document.get("metadata") if "metadata" in document else document
     labels = holder.get("labels") if isinstance(holder, Mapping) else None
     if labels is not None and not isinstance(labels, Mapping):
-        raise FleetError("wrong-type", f"labels are a mapping, not {written(labels, 60)}", "input")
+        raise FleetError("wrong-type", f"labels are a mapping, not {shown_value(labels, 60)}", "input")
     for key, value in (labels or {}).items():
         if not isinstance(key, str) or not isinstance(value, str):
-            text = f"labels are texts, and this is {written(key, 60)}: {written(value, 60)}"
+            text = f"labels are texts, and this is {shown_value(key, 60)}: {shown_value(value, 60)}"
             raise FleetError("wrong-type", text, "input", "write it in quotes; in a template, with | string")
     return dict(labels or {})
 
@@ -82,7 +82,7 @@ def _text(text: t.Any, place: str) -> LabelSelector:
     ``place``."""
     hint = "write it as for kubectl -l, such as region in (eu,us),tier!=gold"
     if not isinstance(text, str):
-        raise FleetError("wrong-type", f"text is wanted, not {written(text, 60)}", place, hint)
+        raise FleetError("wrong-type", f"text is wanted, not {shown_value(text, 60)}", place, hint)
     try:
         return parse_selector(text)
     except ValueError as error:

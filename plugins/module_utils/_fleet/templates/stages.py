@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..._core.errors import FleetError, Problem
-from ..._core.foreign import written
+from ..._core.foreign import shown_value
 from ..._core.objects.reading import read
 from ..._core.objects.updates.strategy import UpdateRunStrategy, UpdateStrategy
 from ..._core.objects.updates.strategy_json import strategy_from_json
@@ -65,13 +65,13 @@ def _candidate(row: Mapping[str, t.Any], place: str) -> Candidate:
         metadata, spec = _mapping(row.get("metadata")), _mapping(row.get("spec"))
         name, group, labels = metadata.get("name"), spec.get("group"), metadata.get("labels")
     else:
-        raise FleetError("bad-argument", f"a {' or a '.join(KINDS)} is wanted, not {written(kind, 60)}", place)
+        raise FleetError("bad-argument", f"a {' or a '.join(KINDS)} is wanted, not {shown_value(kind, 60)}", place)
     if not isinstance(name, str) or not name:
         raise FleetError("missing-field", "a member has a name", f"{place}.name")
     if group is not None and not isinstance(group, str):
-        raise FleetError("wrong-type", f"text is wanted, not {written(group, 60)}", f"{place}.group")
+        raise FleetError("wrong-type", f"text is wanted, not {shown_value(group, 60)}", f"{place}.group")
     if labels is not None and not isinstance(labels, Mapping):
-        raise FleetError("wrong-type", f"a mapping is wanted, not {written(labels, 60)}", f"{place}.labels")
+        raise FleetError("wrong-type", f"a mapping is wanted, not {shown_value(labels, 60)}", f"{place}.labels")
     given = {key: each for key, each in (labels or {}).items() if each is not None}
     words = {str(key): str(each).lower() if isinstance(each, bool) else str(each) for key, each in given.items()}
     return Candidate(name=name, group=group or "", labels=words)

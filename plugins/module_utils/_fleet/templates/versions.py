@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._core.errors import FleetError
-from ..._core.foreign import written
+from ..._core.foreign import shown_value
 from ..._core.updates.releases import upgrade_path as core
 
 
@@ -17,5 +17,5 @@ def upgrade_path(version: t.Any, target: t.Any, releases: t.Any = ()) -> list[st
     """The versions after the present one, minor by minor, the target last, as of the function of this name in
     ``_core``. FleetError ``bad-argument``, and as there."""
     if not isinstance(releases, (list, tuple)):
-        raise FleetError("bad-argument", f"a list of versions is wanted, not {written(releases, 60)}", "releases")
+        raise FleetError("bad-argument", f"a list of versions is wanted, not {shown_value(releases, 60)}", "releases")
     return list(core.upgrade_path(version, target, releases))

@@ -76,7 +76,7 @@ from .sources import UpdateManifests
 from .steering import ApprovalRules, RunEnding, conduct_run
 from .steps.member_steps import MemberSteps, Pooling
 from .steps.seen_members import SeenMembers, seen_members
-from .update_run import keep_terms, started
+from .update_run import keep_terms, start_run
 
 NAMED = 5
 DONE, WAITING, PARTIAL, FAILURE = "done", "waiting", "partial", "failed"
@@ -122,7 +122,7 @@ class Rehearsed(Outcome):
 
 def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = "") -> RunEnding:
     """Starts the run if it never was, as ``who``, and conducts it; then looks whether members that count as done are at
-    the target. FleetError of ``keep_terms``, ``started``, ``conduct_run``, ``drivers_from``, ``target_remarks``,
+    the target. FleetError of ``keep_terms``, ``start_run``, ``conduct_run``, ``drivers_from``, ``target_remarks``,
     ``refuse_pools_without_driver``, ``members_to_write``, ``events_file``, ``vouched_since``, ``intent_reference``,
     ``observed_versions``; the run may keep terms, and be started, by then."""
     records, say = session.records, session.say
@@ -133,7 +133,7 @@ def carry_on(session: Session, run: UpdateRun, wish: ConductOptions, who: str = 
         given, run = run, keep_terms(session, run, wish.terms)
         keeps = run is not given
         if run.status.phase == NEW:
-            run = started(session, run, observed_versions(drivers, wish.threads), write=True, who=who).run
+            run = start_run(session, run, observed_versions(drivers, wish.threads), write=True, who=who).run
         task = f"run/{run.name}/{run.metadata.uid}"
         leases = upgrade_leases(clients, drivers, task, say, wish.pace.lost_after)
         whole, permits = upgrades_node_pools(run), _permits(records, run)
@@ -193,7 +193,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
     """The run as ``carry_on`` would begin with it: nothing is written, and members (``seen``) are only read. ``notes``
     say which members may begin now, and what holds others, unless it is over or stopped; one that was begun and is
     neither comes back as ``changed``. FleetError as of ``refuse_unfit``, but for ``members_to_write`` and
-    ``make_folder``, of ``seen_members``, and of ``started`` for a run that never was."""
+    ``make_folder``, of ``seen_members``, and of ``start_run`` for a run that never was."""
     refuse_unwritable(wish.events)
     with _drivers(session, run, wish) as (drivers, clients):
         notes = _target_notes(run, wish, clients)
@@ -208,7 +208,7 @@ def rehearse(session: Session, run: UpdateRun, given: UpdateManifests, wish: Con
         if run.status.phase != NEW:
             return Rehearsed(run=run, changed=True, notes=notes, seen=seen)
         observed = {name: each.status.version for name, each in seen.items()}
-        there = started(session, run, observed, write=False)
+        there = start_run(session, run, observed, write=False)
         return Rehearsed(run=there.run, changed=there.changed, notes=notes, seen=seen)
 
 

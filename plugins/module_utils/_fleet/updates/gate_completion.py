@@ -16,7 +16,7 @@ from ..._core.errors import FleetError
 from ..._core.objects.updates.gate import Gate, GateApproval
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.updates.approvals import (
-    Court,
+    ApprovalContext,
     RefusedApproval,
     judged_approval,
     named_makers,
@@ -106,7 +106,7 @@ def terms_of(*, self_approval: bool, verified: bool, expires: int | None) -> Ter
     )
 
 
-def complete(
+def complete_gates(
     session: Session,
     run: str,
     which: Which,
@@ -140,7 +140,7 @@ def complete(
         raise FleetError("self-approval", f"{who.name} made or started the run", f"{RUN}/{run}", hint)
     for _attempt in range(_ATTEMPTS):
         (gate, document), now = _opened(records, found, placed), session.clock()
-        court, target = Court(run=found, since=who.since), gate_target(run, placed)
+        court, target = ApprovalContext(run=found, since=who.since), gate_target(run, placed)
         if gate.status.state == COMPLETED:
             by = gate.status.approval.by if gate.status.approval else ""
             return replace(done, by=by, uncounted=_uncounted(judged_approval(gate, target, court, now)))
@@ -157,12 +157,11 @@ def refuse(
     session: Session, run: str, which: Which, who: Approver, digest: str, reason: str, *, write: bool
 ) -> Completed:
     """Refuses to open the gate: whoever conducts the run stops it there. A refusal stands until the gate is approved;
-    one that stands is left as it is, and ``by`` is who refused then. ``digest`` as of ``complete``. Without ``write``
-    nothing is recorded.
+    one that stands is left as it is, and ``by`` is who refused then. ``digest`` as of ``complete_gates``. Without
+    ``write`` nothing is recorded.
 
-    FleetError: those of ``complete`` but ``self-approval``; ``no-reason`` for a blank ``reason``, ``gate-passed`` where
-    it was approved, whether that counts or not, or skipped before.
-    """
+    FleetError: those of ``complete_gates`` but ``self-approval``; ``no-reason`` for a blank ``reason``, ``gate-passed``
+    where it was approved, whether that counts or not, or skipped before."""
     if not reason.strip():
         raise FleetError("no-reason", "a refusal says why", f"{RUN}/{run}", "give reason")
     records = session.records

@@ -18,7 +18,7 @@ from ..._core.objects.updates.gate import Gate, UpdateRunGateTarget
 from ..._core.objects.updates.update_run import UpdateRun
 from ..._core.schema.codec import encode
 from ..._core.updates.approvals import (
-    Court,
+    ApprovalContext,
     as_answered,
     judged_approval,
     refusal_words,
@@ -86,8 +86,8 @@ def gates_of(run: RunState) -> t.Iterator[PlacedGate]:
 @dataclass
 class GateKeeper:
     """The Gates of one run while it is conducted, by the ``terms`` of who does. ``since`` says from when on the hub
-    vouches for names (``Court``); ``tell`` takes a line for people about each Gate that does not count, and each
-    refusal, ``uncounted`` such a Gate."""
+    vouches for names (``ApprovalContext``); ``tell`` takes a line for people about each Gate that does not count, and
+    each refusal, ``uncounted`` such a Gate."""
 
     records: Records
     since: t.Callable[[], datetime | None] = lambda: None
@@ -200,16 +200,16 @@ class GateKeeper:
         words = f"the approval of {by or UNVERIFIED} does not count: {given.why}"
         return UncountedGate(placed=placed, words=words, why=given.why, by=by)
 
-    def _court(self, run: UpdateRun) -> Court:
+    def _court(self, run: UpdateRun) -> ApprovalContext:
         """What approvals are judged by; the hub is asked since when it vouches, by ``since``, whose errors come
         through."""
-        return Court(run=run, given=self.terms, since=self.since())
+        return ApprovalContext(run=run, given=self.terms, since=self.since())
 
-    def _shown_court(self, run: UpdateRun, now: datetime) -> Court:
+    def _shown_court(self, run: UpdateRun, now: datetime) -> ApprovalContext:
         """As ``_court``, errors too, for what decides nothing: since when the hub vouches is asked every 30 s only."""
         if self._vouched is None or is_due_again(self._vouched[0], _VOUCHED_FOR, now):
             self._vouched = (now, self.since())
-        return Court(run=run, given=self.terms, since=self._vouched[1])
+        return ApprovalContext(run=run, given=self.terms, since=self._vouched[1])
 
     def _object(self, name: str) -> Gate | None:
         """The Gate of this name, None if there is none. FleetError ``record-damaged``."""
@@ -272,7 +272,7 @@ def with_answers(records: Records, run: UpdateRun, since: t.Callable[[], datetim
             place = gate_target(run.name, placed)
             if why_another_gate(gate, place, run):
                 continue
-            court = Court(run=run, since=since())
+            court = ApprovalContext(run=run, since=since())
             given = judged_approval(gate, place, court, now)
             if gate.status.state == PENDING:
                 answers[placed.gate.id] = refusal_words(gate, court)

@@ -60,7 +60,7 @@ _ATTEMPTS = 10
 DELETION_SECONDS = 60
 
 
-def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
+def start_run(session: Session, run: UpdateRun, versions: t.Mapping[str, str], write: bool, who: str = "") -> Outcome:
     """The run started, or started again, with evidence; as it is, and unchecked, if it is on its way. At the first
     start ``who`` is recorded, and the images that are the same for all members are fixed. Without ``write`` nothing is
     recorded.
@@ -88,12 +88,12 @@ def started(session: Session, run: UpdateRun, versions: t.Mapping[str, str], wri
     return testify_command(session, RUN_STARTED, done, write=write)
 
 
-def restarted(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
-    """As ``started``, with no versions known, for a run that was started before; one that never was is left as it
+def restart_run(session: Session, run: UpdateRun, write: bool, who: str = "") -> Outcome:
+    """As ``start_run``, with no versions known, for a run that was started before; one that never was is left as it
     is."""
     if run.status.phase == NEW:
         return Outcome(run=run, changed=False)
-    return started(session, run, {}, write, who)
+    return start_run(session, run, {}, write, who)
 
 
 def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
@@ -119,7 +119,7 @@ def keep_terms(session: Session, run: UpdateRun, given: Terms) -> UpdateRun:
     return kept_terms.keep_terms(session, run.name, run, given, document, proven, may_keep)
 
 
-def stopped(session: Session, name: str, write: bool) -> Outcome:
+def stop_run(session: Session, name: str, write: bool) -> Outcome:
     """The run asked to begin nothing new, with evidence; whoever conducts follows what is in flight to its end. Not
     changed where nothing is left to stop. FleetError as of ``read_run``, ``conflict-state`` for a run that cannot be
     stopped, ``conflict``."""
@@ -127,7 +127,7 @@ def stopped(session: Session, name: str, write: bool) -> Outcome:
     return testify_command(session, RUN_STOPPED, done, write=write)
 
 
-def skipped(
+def skip_targets(
     session: Session, name: str, targets: t.Sequence[commands.SkipTarget], write: bool, reason: str = ""
 ) -> Outcome:
     """Has members, groups, stages or waits left out for a ``reason`` that is kept, with evidence; all of the targets or

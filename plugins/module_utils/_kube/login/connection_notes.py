@@ -12,7 +12,7 @@ import typing as t
 from .connection import Connection
 
 
-class Uses:
+class ConnectionNotes:
     """Notes on clusters, by their names. Safe for threads."""
 
     def __init__(self) -> None:
@@ -44,5 +44,5 @@ class Uses:
                 self._notes.setdefault(name, {}).update(dict.fromkeys(texts))
 
 
-USES = Uses()
+CONNECTION_NOTES = ConnectionNotes()
 """Of this process: a verb runs in one of its own."""

@@ -199,7 +199,7 @@ def _token_in(url: str) -> tuple[str, ...]:
     return (user, unquote(user)) if len(user) >= _TOKEN else ()
 
 
-def private_to(connection: Connection, credential: Credential) -> tuple[str, ...]:
+def other_secrets_of(connection: Connection, credential: Credential) -> tuple[str, ...]:
     """What else only we and this one server have to know: the lines of private keys (PEM, of 8 characters or more), but
     not of a key that is in the certificate's PEM alone, and the values of headers of impersonation."""
     keys = [key for key in (credential.client_key, connection.client_key) if isinstance(key, bytes)]

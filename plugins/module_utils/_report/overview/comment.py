@@ -21,7 +21,7 @@ from ..markdown import (
     notes_markdown,
     size_of,
 )
-from .summary import Report, counted
+from .summary import Report, counted_words
 from .today_text import CERTIFICATES, uncounted_text
 
 
@@ -29,7 +29,7 @@ def overview_markdown(report: Report) -> str:
     """An overview's JSON data as Markdown: summary and notes first, then a folded section for each matter that has
     anything to tell, up to the first that would go beyond the size that code hosts accept."""
     lines = [f"## {escaped(report['title'])}", "", f"Made {report['madeAt']}, judged at {report['factsAt']}.", ""]
-    lines += markdown_table(("how many", "what"), [(number, words) for _name, number, words in counted(report)])
+    lines += markdown_table(("how many", "what"), [(number, words) for _name, number, words in counted_words(report)])
     lines += notes_markdown(report["notes"], LIMIT // 4)
     room = LIMIT - size_of(lines)
     for title, section in _sections(report):

@@ -22,7 +22,15 @@ from ..._core.values.listed import listed, number_of
 from ..nodes.budgets_text import budgets_text
 from ..text import GAP, folded
 from ..widths import columns, columns_of, padded
-from .openings_words import against_words, closing_text, minute, moved_lines, opening_text, others_counted, span_rows
+from .openings_words import (
+    against_words,
+    closing_text,
+    minute_text,
+    moved_lines,
+    opening_text,
+    others_counted,
+    span_rows,
+)
 
 SHOWN, LISTED, SPANS = 40, 3, 8
 WORDS: t.Mapping[str, str] = {UPGRADE: "upgrades", NODES: "disruption of nodes"}
@@ -47,7 +55,7 @@ def openings_text(
     lines: list[str] = []
     for title, work in works:
         groups = _groups(found, work)
-        lines += [*[""] * bool(lines), f"{title}, at {minute(now)} UTC:", *_table(groups)]
+        lines += [*[""] * bool(lines), f"{title}, at {minute_text(now)} UTC:", *_table(groups)]
         if before:
             heads = ("CLUSTER", "BY WHAT IS RECORDED", "BY WHAT IS SUPPOSED")
             lines += moved_lines(before, found, work, heads) or ["what is supposed changes none of these"]

@@ -39,17 +39,17 @@ def opening_text(each: Permission) -> str:
         return "none in 13 months"
     if each.state == HELD:
         return "when that is over"
-    return minute(each.next.start)
+    return minute_text(each.next.start)
 
 
 def closing_text(each: Permission) -> str:
     """When what is open now, or opens next, closes, in UTC, or that no end is known; ``-`` where nothing opens."""
     if each.next is None:
         return "-"
-    return minute(each.next.end) if each.next.end else "no end is known"
+    return minute_text(each.next.end) if each.next.end else "no end is known"
 
 
-def minute(at: datetime) -> str:
+def minute_text(at: datetime) -> str:
     """The instant in UTC, to the minute and without the zone: ``Sat 2026-11-28 21:00``."""
     return write_local(at, UTC).removesuffix(" UTC")
 
@@ -194,9 +194,9 @@ def _short(each: Permission, other: Permission) -> str:
     both = lone is not None and any(one not in each.openings for one in other.openings)
     alike = (each.state, each.next) == (other.state, other.next)
     if alike and lone is not None and both:
-        return f"opens {minute(lone.start)}"
+        return f"opens {minute_text(lone.start)}"
     if alike:
-        return f"{number_of(len(each.openings), 'opening')}{f', one {minute(lone.start)}' if lone else ''}"
+        return f"{number_of(len(each.openings), 'opening')}{f', one {minute_text(lone.start)}' if lone else ''}"
     if each.state in (IS_OPEN, HELD):
         return f"{each.state}, closes {closing_text(each)}" if each.next and each.next.end else each.state
     return f"opens {opening_text(each)}" if each.next else f"{CLOSED}, {opening_text(each)}"

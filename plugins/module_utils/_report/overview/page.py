@@ -24,7 +24,7 @@ except ImportError:  # both come with ansible-core
     jinja2 = None  # type: ignore[assignment]
 
 from ..markdown import SHOWN
-from .summary import ENDING, TOO_NEW, TOO_OLD, UNKNOWN, Report, counted, drifted_number
+from .summary import ENDING, TOO_NEW, TOO_OLD, UNKNOWN, Report, counted_words, drifted_number
 
 FOLDER = Path(__file__).resolve().parent / "files"
 VENDOR = FOLDER / "vendor" / "echarts.min.js.gz"
@@ -60,10 +60,10 @@ def report_page(report: Report) -> str:
 
 
 def _cards(report: Report) -> t.Iterator[dict[str, t.Any]]:
-    """For each number of ``counted`` that stands above the page: ``number`` as text, ``words``, ``mark`` (``bad``,
-    ``warn``, or empty, as for 0 and what is not known), and ``page``, the tab that it opens."""
+    """For each number of ``counted_words`` that stands above the page: ``number`` as text, ``words``, ``mark``
+    (``bad``, ``warn``, or empty, as for 0 and what is not known), and ``page``, the tab that it opens."""
     marks = {"not ready": "bad", "lost": "bad", "drifted": "warn", ENDING: "warn", TOO_NEW: "warn", TOO_OLD: "warn"}
-    for name, number, words in counted(report):
+    for name, number, words in counted_words(report):
         mark = marks.get(name, "") if number not in ("0", UNKNOWN) else ""
         yield {"number": number, "words": words, "mark": mark, "page": OF_CARDS.get(name, "fleet")}
 

@@ -60,7 +60,7 @@ def overview_counts(report: Report) -> dict[str, int | None]:
     }
 
 
-def counted(report: Report) -> t.Iterator[tuple[str, str, str]]:
+def counted_words(report: Report) -> t.Iterator[tuple[str, str, str]]:
     """For each number its name (of ``WORDS``, and behind ``not ready`` those of ``UPKEEP`` that are not 0), the number
     as text (``?`` if it is not known), and what it counts; of drift also as of when."""
     for name, number in overview_counts(report).items():
@@ -82,7 +82,7 @@ def drifted_number(report: Report) -> str:
 
 
 def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
-    """Of ``UPKEEP`` what there is any of, in the form of ``counted``."""
+    """Of ``UPKEEP`` what there is any of, in the form of ``counted_words``."""
     counts = {
         ENDING: sum(1 for each in clusters if each["certificate"] and each["certificate"]["days"] < SOON.days),
         TOO_NEW: sum(1 for each in clusters if each["kubelets"]["ahead"]),
@@ -96,7 +96,7 @@ def _upkeep(clusters: t.Sequence[Report]) -> t.Iterator[tuple[str, str, str]]:
 def overview_text(report: Report, page: str) -> list[str]:
     """The numbers as a table, what has changed since an earlier report, if there is one, notes, and ``page``, where the
     page is; empty if it was not written."""
-    lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted(report)], "")
+    lines = table(("HOW MANY", "WHAT"), [(number, words) for _name, number, words in counted_words(report)], "")
     lines += _changes(report) if report["since"] else []
     lines += [part for note in report["notes"][:SHOWN] for part in folded(f"note: {note}", "  ")]
     if len(report["notes"]) > SHOWN:

@@ -17,7 +17,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import (
     Approver,
     Which,
-    complete,
+    complete_gates,
     user,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import (
@@ -202,9 +202,9 @@ def test_every_verb_refuses_it(fleet: UpdateFleet, plays: Plays) -> None:
     alter(fleet, _all_at_once)
     session, records, name = fleet.session(), fleet.records, fleet.run_name
     for command in (
-        lambda: update_run.stopped(session, name, write=True),
-        lambda: update_run.skipped(session, name, [SkipTarget(type="Member", name="b")], write=True),
-        lambda: complete(session, name, Which(), Approver(name="kubernetes-admin"), "", "", write=True),
+        lambda: update_run.stop_run(session, name, write=True),
+        lambda: update_run.skip_targets(session, name, [SkipTarget(type="Member", name="b")], write=True),
+        lambda: complete_gates(session, name, Which(), Approver(name="kubernetes-admin"), "", "", write=True),
         lambda: update_run.recorded_runs(records, [name]),
         lambda: defining.define_run(records, name, given(fleet, CANARY_FIRST), write=False),
     ):
@@ -248,7 +248,7 @@ def started(fleet: UpdateFleet) -> None:
     """Recorded and started, and not conducted yet."""
     who = user(fleet.session())
     made = defining.define_run(fleet.records, fleet.run_name, given(fleet, sequence(("all",))), write=True, who=who).run
-    update_run.started(fleet.session(), made, {}, write=True, who=who)
+    update_run.start_run(fleet.session(), made, {}, write=True, who=who)
 
 
 def test_a_member_that_was_only_called_done_is_no_success(fleet: UpdateFleet) -> None:

@@ -27,7 +27,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.approv
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.gate_completion import (
     Approver,
     Which,
-    complete,
+    complete_gates,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
@@ -71,7 +71,7 @@ def approve(fleet: UpdateFleet, who: User, now: datetime | None = None, **option
     whom = Approver(name=who.name, since=vouched_since(who.client))
     clock = {"clock": lambda: now} if now else {}
     session = fleet.session(records=who.records(), **clock)
-    return complete(session, fleet.run_name, Which(), whom, "", "", write=True, **options)
+    return complete_gates(session, fleet.run_name, Which(), whom, "", "", write=True, **options)
 
 
 def passed(fleet: UpdateFleet) -> t.Any:
@@ -191,7 +191,9 @@ def test_four_eyes(fleet: UpdateFleet, drivers: t.Any, anna: User) -> None:
     gate = opened(fleet, drivers, terms=FOUR_EYES)
     made = "kubernetes-admin"
     with pytest.raises(FleetError) as refused:
-        complete(fleet.session(), fleet.run_name, Which(), Approver(name=made), "", "", write=True, self_approval=False)
+        complete_gates(
+            fleet.session(), fleet.run_name, Which(), Approver(name=made), "", "", write=True, self_approval=False
+        )
     assert refused.value.code == "self-approval"
     fleet.patch(f"/apis/gitops.fleet/v1alpha1/gates/{gate['metadata']['name']}/status", approval(gate, made))
     assert fleet.conduct(drivers=drivers, terms=FOUR_EYES).code == "awaiting-approval"
@@ -210,7 +212,7 @@ def test_terms_stay_with_the_run(fleet: UpdateFleet, drivers: t.Any, anna: User)
     """Whoever carries it on without them has nothing count that did not count before."""
     gate = opened(fleet, drivers, terms=FOUR_EYES)
     made = "kubernetes-admin"
-    own = complete(fleet.session(), fleet.run_name, Which(), Approver(name=made, since=None), "", "", write=False)
+    own = complete_gates(fleet.session(), fleet.run_name, Which(), Approver(name=made, since=None), "", "", write=False)
     assert f"nothing proves that it is of {made}" in own.uncounted
     fleet.patch(f"/apis/gitops.fleet/v1alpha1/gates/{gate['metadata']['name']}/status", approval(gate, made))
     assert fleet.conduct(drivers=drivers).code == "awaiting-approval" and fleet.file_upgrades() == []

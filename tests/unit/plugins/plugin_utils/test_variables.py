@@ -18,11 +18,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.plugin_utils import _variables
 from ansible_collections.gitops.fleet.plugins.plugin_utils._variables import (
     check_extra_variables,
-    given_as,
     is_of_ours,
-    known,
-    passed_as,
-    unknown,
+    known_variables,
+    unknown_variables,
+    variables_by_option,
+    variables_for_missing,
 )
 
 PLAYBOOKS = sorted(Path(_variables.PLAYBOOKS).glob("*.yml"))
@@ -111,51 +111,51 @@ def test_in_a_larger_playbook_others_have_variables_too(refused: t.Callable[...,
 
 
 def test_what_a_playbook_makes_itself_is_not_to_be_given() -> None:
-    names = known(str(Path(_variables.PLAYBOOKS) / "update.yml"))
+    names = known_variables(str(Path(_variables.PLAYBOOKS) / "update.yml"))
     assert {"updates", "run", "restart", "drivers", "records"} <= names and not {"update", "omit"} & names
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda path: path.stem)
 def test_every_playbook_can_be_read(playbook: Path) -> None:
-    assert "extra_variables" in known(str(playbook))
-    assert set(passed_as(str(playbook)).values()) <= known(str(playbook))
+    assert "extra_variables" in known_variables(str(playbook))
+    assert set(variables_by_option(str(playbook)).values()) <= known_variables(str(playbook))
 
 
 def test_an_option_may_be_called_as_a_condition_of_ansible_is(tmp_path: Path) -> None:
     playbook = tmp_path / "p.yml"
     tasks = '[{gitops.fleet.x: {until: "{{ end | default(omit) }}"}, until: told and enough}]'
     playbook.write_text(f"- {{hosts: localhost, tasks: {tasks}}}\n")
-    assert known(str(playbook)) == {"extra_variables", "end", "told", "enough"}
+    assert known_variables(str(playbook)) == {"extra_variables", "end", "told", "enough"}
 
 
 def test_names_of_any_length_are_compared() -> None:
-    assert [each.where for each in unknown({"a"}, ["x" * 5000], alone=True)] == ["x" * 100]
+    assert [each.where for each in unknown_variables({"a"}, ["x" * 5000], alone=True)] == ["x" * 100]
 
 
 def test_a_name_that_is_longer_than_any_is_not_guessed_at() -> None:
-    assert unknown({"a" * 221}, ["a" * 220 + "b"], alone=False) == []
+    assert unknown_variables({"a" * 221}, ["a" * 220 + "b"], alone=False) == []
 
 
 def test_a_value_whose_blanks_ansible_took_for_ends_is_told_how_to_be_written() -> None:
     """``-e reason="two words"``: Ansible splits at blanks, once the shell has taken the quotes."""
-    (found,) = unknown({"reason"}, ["_raw_params"], alone=True)
+    (found,) = unknown_variables({"reason"}, ["_raw_params"], alone=True)
     assert (found.code, found.where) == ("unknown-variable", "-e") and "_raw_params" not in str(found)
     assert "-e reason=\"'it loses requests'\"" in found.message
-    first, _other = unknown({"reason"}, ["Reasom", "_raw_params"], alone=True)
+    first, _other = unknown_variables({"reason"}, ["Reasom", "_raw_params"], alone=True)
     assert first == found, "it comes before what may have come of it"
 
 
 def test_a_task_of_no_file_is_of_no_playbook_wherever_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """``ansible -m`` has no file, and the folder that it is started in may be one of ours."""
     monkeypatch.chdir(Path(_variables.PLAYBOOKS) / "files")
-    assert not is_of_ours("") and given_as("", "missing required arguments: placement") == ""
+    assert not is_of_ours("") and variables_for_missing("", "missing required arguments: placement") == ""
     check_extra_variables("", DataLoader())
 
 
 def test_a_missing_option_is_told_with_the_variable_that_sets_it() -> None:
     """A user of ``lint`` never wrote ``src``."""
     task = f"{_variables.PLAYBOOKS}/lint.yml:10"
-    assert given_as(task, "missing required arguments: src") == "src is given by the variable manifests"
-    assert given_as(task, "one of the following is required: members, context_pattern") == ""
-    assert given_as(f"{_variables.PLAYBOOKS}/approve.yml:11", "missing required arguments: run") == ""
-    assert given_as("/home/anna/site.yml:3", "missing required arguments: src") == ""
+    assert variables_for_missing(task, "missing required arguments: src") == "src is given by the variable manifests"
+    assert variables_for_missing(task, "one of the following is required: members, context_pattern") == ""
+    assert variables_for_missing(f"{_variables.PLAYBOOKS}/approve.yml:11", "missing required arguments: run") == ""
+    assert variables_for_missing("/home/anna/site.yml:3", "missing required arguments: src") == ""

@@ -77,8 +77,8 @@ def node_facts(node: t.Mapping[str, t.Any], created_at: datetime | None) -> Node
         instance_type=_short(labels.get("node.kubernetes.io/instance-type", "")),
         ready=conditions.get("Ready") == "True",
         unschedulable=bool(mapping(node, "spec").get("unschedulable")),
-        capacity=amounts(status, "capacity"),
-        allocatable=amounts(status, "allocatable"),
+        capacity=amount_texts(status, "capacity"),
+        allocatable=amount_texts(status, "allocatable"),
     )
 
 
@@ -92,7 +92,7 @@ def image_of(labels: t.Mapping[str, str], os_image: str) -> str:
     return labels.get(IMAGE_LABEL) or os_image
 
 
-def amounts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
+def amount_texts(of: t.Mapping[str, t.Any], key: str) -> t.Mapping[str, str]:
     """The amounts of a node, a map of quantities as texts under ``key``, empty where it is absent; nobody changes it,
     as it is shared. ValueError if it is no map, and as of ``read_amounts``."""
     return read_amounts(as_written(mapping(of, key)), key)

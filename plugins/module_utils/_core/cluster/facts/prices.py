@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...errors import FleetError, Problem
-from ...foreign import written
+from ...foreign import shown_value
 from ...objects.clusters.member_cluster import MemberCluster
 
 CPU_COST = "kubernetes.azure.com/per-cpu-core-cost"
@@ -91,7 +91,7 @@ def read_prices(document: t.Any, where: str = "") -> PriceList:
     wrong = [
         *(() if rows else ("there is no price in this list",)),
         *_wrong_head(head),
-        *(f"{key}: {written(each, 60)} is no price" for key, each in rows.items() if not is_price(each)),
+        *(f"{key}: {shown_value(each, 60)} is no price" for key, each in rows.items() if not is_price(each)),
     ]
     if wrong:
         raise FleetError.of(Problem("prices-invalid", text, where, FORM) for text in wrong)
@@ -120,11 +120,11 @@ def _wrong_head(head: Mapping[str, t.Any]) -> t.Iterator[str]:
     for key, each in head.items():
         if key in ("source", "version"):
             if not isinstance(each, str):
-                yield f"{key}: text is wanted, not {written(each, 60)}"
+                yield f"{key}: text is wanted, not {shown_value(each, 60)}"
         elif key in ("currency", "period"):
             wanted = CURRENCY if key == "currency" else PERIOD
             if each != wanted:
-                yield f"{key}: costs are in {CURRENCY} for an {PERIOD}, not in {written(each, 60)}"
+                yield f"{key}: costs are in {CURRENCY} for an {PERIOD}, not in {shown_value(each, 60)}"
         elif key != "prices":
             yield f"there is no field {key!r:.60} in a price list"
 

@@ -25,7 +25,7 @@ from ...values.parts import is_whole_number, mapping, text, texts
 from ...values.parts import name as called
 from .held import Holdings, read_holdings, write_holdings
 from .member import NODES
-from .node import NodeFacts, amounts
+from .node import NodeFacts, amount_texts
 from .prices import Cost, PriceSource, costs_of
 
 # A snapshot without what the fleet holds is still of the first schema, which earlier versions read.
@@ -229,6 +229,6 @@ def _read_node(row: t.Mapping[str, t.Any]) -> NodeFacts:
         instance_type=text(row, "instanceType"),
         ready=row.get("ready") is True,
         unschedulable=row.get("unschedulable") is True,
-        capacity=amounts(row, "capacity"),
-        allocatable=amounts(row, "allocatable"),
+        capacity=amount_texts(row, "capacity"),
+        allocatable=amount_texts(row, "allocatable"),
     )

@@ -16,7 +16,7 @@ from operator import xor
 
 from ...objects.karpenter.node_pool import Budget
 from ...values.instants import write_time
-from ...windows.spans import Span, cut, joined
+from ...windows.spans import Span, clipped, joined
 from .budgets import (
     Allowed,
     BudgetRule,
@@ -124,7 +124,7 @@ def answers_over(
 def with_closed_spans(found: Timeline, closed: t.Iterable[Span]) -> Timeline:
     """The same timeline with a limit of 0, and no ``error``, in ``closed``, spans of aware instants in any order, their
     ends not in them."""
-    spans = cut(joined(closed), found.start, found.end)
+    spans = clipped(joined(closed), found.start, found.end)
     instants = sorted({*(each.at for each in found.changes), *(at for span in spans for at in span if at < found.end)})
     changes: list[LimitChange] = []
     for at in instants:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import FleetError, Problem
-from ...foreign import written
+from ...foreign import shown_value
 from ...objects.karpenter.node_class import NodeClass
 from ...objects.karpenter.node_pool import KIND as NODE_POOL
 from ...objects.karpenter.node_pool import NodePool
@@ -47,7 +47,7 @@ class ClassChange:
         return tuple(Problem(each.code, each.message, where) for each in self.findings if each.level == ERROR)
 
     @property
-    def needs_no_confirmation(self) -> bool:
+    def routes_confirmed(self) -> bool:
         """Whether nothing is left that only a person can see: the routes of another subnet."""
         return all(each.code != ROUTES for each in self.findings)
 
@@ -64,7 +64,7 @@ class ClassChange:
             "unsure": dict(self.unsure),
             "findings": [{"code": each.code, "level": each.level, "message": each.message} for each in self.findings],
             "refused": bool(self.problems),
-            "confirmed": self.needs_no_confirmation,
+            "confirmed": self.routes_confirmed,
         }
 
 
@@ -94,7 +94,7 @@ def _refuse_misshapen(documents: t.Iterable[Document]) -> None:
     """Raises FleetError ``wrong-type``, with all problems, for ``metadata`` or ``spec`` that is no object; absent and
     empty ones may be."""
     problems = [
-        Problem("wrong-type", f"an object is wanted as {key}", f"{written(document.get('kind'))} {key}")
+        Problem("wrong-type", f"an object is wanted as {key}", f"{shown_value(document.get('kind'))} {key}")
         for document in documents
         for key in ("metadata", "spec")
         if not isinstance(document.get(key) or {}, Mapping)

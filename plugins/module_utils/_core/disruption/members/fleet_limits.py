@@ -22,7 +22,7 @@ from ...values.int_or_percent import int64, scaled
 from ...values.selector import compile_selector
 from ...values.selector_text import parse_selector
 from ...windows.fleet_windows import WindowAnswer
-from ...windows.spans import cut, joined, without
+from ...windows.spans import clipped, joined, without
 from .member_nodes import MemberNodes
 
 AHEAD = timedelta(days=400)
@@ -132,7 +132,7 @@ def fleet_closures(times: Calendar, member: MemberNodes, start: datetime, end: d
         return (FleetClosure(start, end, error.message),)
     if spans is None:
         return ()
-    freezes = [(each.words, part) for each in times.named_freezes(site) for part in cut([each.span], start, end)]
+    freezes = [(each.words, part) for each in times.named_freezes(site) for part in clipped([each.span], start, end)]
     shut = without(without(((start, end),), spans), joined(span for _words, span in freezes))
     outside = " and of ".join(each.words for each in times.sides(site, NODE_IMAGE_ONLY, start))
     found = [FleetClosure(*span, words) for words, span in freezes]

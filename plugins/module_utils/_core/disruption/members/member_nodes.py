@@ -94,8 +94,8 @@ class MemberNodes:
 
 def made_of(kind: str, document: Mapping[str, t.Any]) -> Object:
     """The object that decisions read, made of a manifest of one of ``KINDS`` (Node, NodePool, Pod and others); of a
-    DaemonSet the manifest as of ``kept``, with its errors too. FleetError ``undecodable``, ``invalid-quantity``;
-    KeyError for another kind."""
+    DaemonSet the manifest as of ``needed_manifest``, with its errors too. FleetError ``undecodable``,
+    ``invalid-quantity``; KeyError for another kind."""
     return _MAKE[kind](document)
 
 
@@ -106,7 +106,7 @@ def member_of(name: str, found: Mapping[str, t.Sequence[Object]], **more: t.Any)
     return MemberNodes(**parts, name=name, **more)
 
 
-def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
+def needed_manifest(kind: str, document: Mapping[str, t.Any]) -> Document:
     """A copy, which may share parts, of a manifest of one of ``KINDS`` without what no decision about nodes reads, and
     without what may hold secrets; FleetError ``undecodable``, also without metadata."""
     try:
@@ -116,7 +116,7 @@ def kept(kind: str, document: Mapping[str, t.Any]) -> Document:
 
 
 def _kept(kind: str, document: Mapping[str, t.Any]) -> Document:
-    """As ``kept``, but ValueError where that finds something wrong beside what ``read_as`` does."""
+    """As ``needed_manifest``, but ValueError where that finds something wrong beside what ``read_as`` does."""
     if kind == POD:
         out: Document = encode(read_as(PodManifest, document, POD))
     elif kind == DAEMON_SET:
@@ -159,9 +159,9 @@ def _template(document: Mapping[str, t.Any]) -> PodManifest:
 
 
 def _daemon_set(document: Mapping[str, t.Any]) -> Document:
-    """A DaemonSet as of ``kept``, found to be one whose pods can be read. FleetError of ``kept`` and of
-    ``daemon_pods``."""
-    found = kept(DAEMON_SET, document)
+    """A DaemonSet as of ``needed_manifest``, found to be one whose pods can be read. FleetError of ``needed_manifest``
+    and of ``daemon_pods``."""
+    found = needed_manifest(DAEMON_SET, document)
     daemon_pods([found], ())
     return found
 

@@ -17,7 +17,7 @@ from ...objects.karpenter.node_pool import Budget
 from ...values.selector import compile_selector
 from ...values.selector_text import parse_selector
 from ..budgets.census import NodeCensus, take_census
-from ..origins import disruptor
+from ..origins import disrupted_by
 from .member_nodes import NODE_CLAIM, MemberNodes
 
 KARPENTER, ROTATION = "NodePool", "NodeRotation"
@@ -111,7 +111,7 @@ def _counted(node: StateNode) -> CountedNode:
     """The node as one of a single pool without a name, whoever made it: without a NodeClaim it is initialized by being
     there, and it leaves also if the Node is deleted or one of our verbs has marked it."""
     found, there = node.counted(), node.node
-    emptied = there is not None and (there.deleting or bool(disruptor(there.annotations)))
+    emptied = there is not None and (there.deleting or bool(disrupted_by(there.annotations)))
     leaving = found.node_claim_deleting or emptied
     initialized = node.claim is None or node.initialized
     return replace(found, pool="", has_node_claim=True, initialized=initialized, node_claim_deleting=leaving)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...cluster.cluster_state import ClusterState, StatePool
-from ...cluster.eviction_cost import eviction_cost, is_empty, lifetime_remaining, node_cost, savings_ratio
+from ...cluster.eviction_cost import eviction_cost, is_cost_of_empty_node, lifetime_remaining, node_cost, savings_ratio
 from ...cluster.instance_types import InstanceType
 from ...cluster.pod import Pod, reschedulable
 from ...cluster.state_node import INSTANCE_TYPE, StateNode
@@ -88,7 +88,7 @@ class NodeCandidate:
     @property
     def empty(self) -> bool:
         """Whether no pod that costs anything has to move."""
-        return is_empty(self.cost)
+        return is_cost_of_empty_node(self.cost)
 
     @property
     def known_price(self) -> float:

@@ -34,7 +34,7 @@ from .events import NodeEvent
 from .method_input import MethodInput
 from .replacement import NoGain, narrowed_to_cheaper, without_same_type
 from .simulated import NO_POOLS, misfit_message, simulated
-from .worth import saving
+from .worth import hourly_saving
 
 MOST_AT_ONCE = 100
 
@@ -231,7 +231,7 @@ class Consolidation:
     def _propose(self, nodes: t.Sequence[NodeCandidate], new: NewNode, total: float) -> None:
         """Adds an event for each node, that replacing it is looked at, with what the whole move saves an hour; an
         unknown price of the new node counts as 0."""
-        amount, several = f"(savings: ${saving(total, [new], upstream=True):.2f})", len(nodes) > 1
+        amount, several = f"(savings: ${hourly_saving(total, [new], upstream=True):.2f})", len(nodes) > 1
         for each in nodes:
             what = f"(part of {len(nodes)}-node consolidation)" if several else "-> [1 replacement]"
             message = f"Consolidation candidate: replace: [{each.name}] {what} {amount}"
@@ -265,7 +265,7 @@ def _command(
         replacements=replacements,
         moves=tuple(each for each in done.moves if each.source in going),
         others=tuple(each for each in done.moves if each.source not in going),
-        saving=None if total is None else saving(total, done.new_nodes, upstream),
+        saving=None if total is None else hourly_saving(total, done.new_nodes, upstream),
         source_cost=total,
         text=text,
     )

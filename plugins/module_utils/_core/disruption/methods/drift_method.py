@@ -33,7 +33,7 @@ from .drift import DriftedNode
 from .events import NodeEvent
 from .method_input import MethodInput
 from .simulated import NO_POOLS, misfit_message, simulated
-from .worth import saving
+from .worth import hourly_saving
 
 
 @dataclass(frozen=True)
@@ -159,4 +159,4 @@ def _saving(price: float, done: Simulation | None, upstream: bool) -> float | No
     that the provider chooses, so that nobody knows its price, which to ``upstream`` is 0."""
     if done is None:
         return price if upstream else None
-    return saving(price, done.new_nodes, upstream)
+    return hourly_saving(price, done.new_nodes, upstream)

@@ -24,7 +24,7 @@ from ...values.listed import number_of
 from ...windows.fleet_windows import WindowAnswer
 from ..budgets.budgets import Allowed, allowed, budget_limit_or_none
 from ..budgets.closing import closed_words, opens_at
-from ..origins import disruptor
+from ..origins import disrupted_by
 from .state import WAITING, NodeProgress, RotationState
 
 
@@ -33,9 +33,8 @@ class RotationNode:
     """A node as it is now. Over several clusters ``name`` and ``pool`` begin with the cluster, to be unique.
 
     ``deleting``: the Node or its NodeClaim goes, or a command of Karpenter has marked it; ``annotated``: its
-    do-not-disrupt is ``true``; ``disruptor``: who of us empties it now, as ``origins.disruptor``; ``version`` is its
-    kubelet's. Without NodeClaims every node counts as initialized.
-    """
+    do-not-disrupt is ``true``; ``disruptor``: who of us empties it now, as of ``origins.disrupted_by``; ``version`` is
+    its kubelet's. Without NodeClaims every node counts as initialized."""
 
     name: str
     uid: str = ""
@@ -218,7 +217,7 @@ def rotation_node(
         initialized=initialized,
         deleting=node.deleting or deleting,
         annotated=node.annotations.get(DO_NOT_DISRUPT) == "true",
-        disruptor=disruptor(node.annotations),
+        disruptor=disrupted_by(node.annotations),
         created_at=node.created_at,
         image=image_of(node.labels, node.image),
         version=node.kubelet_version,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...cluster.cluster_state import StatePool
 from ...cluster.pod import Pod
-from ...cluster.pod_reading import amounts, read_as
+from ...cluster.pod_reading import nano_amounts, read_as
 from ...cluster.pod_requests import summed_requests
 from ...cluster.state_node import POOL
 from ...objects.clusters.member_cluster import Taint
@@ -143,7 +143,9 @@ def making_pools(pools: t.Iterable[StatePool]) -> list[MakingPool]:
 def pool_limits(pool: StatePool) -> t.Mapping[str, int]:
     """``spec.limits`` of a pool of any sort, in 10^-9 of each resource's unit, empty without limits. FleetError
     ``undecodable``, ``invalid-quantity``."""
-    return amounts(read_as(_Pool, pool.pool.manifest, f"NodePool {pool.name}").spec.limits, f"NodePool {pool.name}")
+    return nano_amounts(
+        read_as(_Pool, pool.pool.manifest, f"NodePool {pool.name}").spec.limits, f"NodePool {pool.name}"
+    )
 
 
 def static_node(pool: StatePool) -> NewNode:
@@ -177,7 +179,7 @@ def _making(row: _Pool, pool: StatePool) -> MakingPool:
     return MakingPool(
         pool=pool,
         weight=row.spec.weight,
-        limits=amounts(row.spec.limits, f"NodePool {pool.name}"),
+        limits=nano_amounts(row.spec.limits, f"NodePool {pool.name}"),
         taints=spec.taints,
         requirements=intersected(own, of_labels(pool.labels)),
         template=intersected(intersected(own, of_labels(labels)), of_labels(simulated)),

@@ -91,7 +91,7 @@ def check_overrides(overrides: t.Iterable[Override]) -> tuple[Problem, ...]:
     first: dict[tuple[str, t.Any], str] = {}
     counts: dict[str, int] = {}
     for override in sorted(overrides, key=override_order):
-        about = title(override)
+        about = override_title(override)
         counts[override.kind] = counts.get(override.kind, 0) + 1
         for index, place in enumerate(places_of(override)):
             other = first.setdefault((override.kind, place), about)
@@ -114,7 +114,7 @@ def override_order(override: Override) -> tuple[bool, str, str]:
     return (namespaced, metadata.namespace if namespaced else "", metadata.name)
 
 
-def title(override: Override) -> str:
+def override_title(override: Override) -> str:
     """Kind and name of an override as messages have them: ``ClusterResourceOverride/web``,
     ``ResourceOverride/shop/web``."""
     namespace = override.metadata.namespace if isinstance(override, ResourceOverride) else ""

@@ -19,7 +19,7 @@ HOLES = frozenset(("placeholder", "placeholder-text"))
 _DECIDES = re.compile(r"spec|metadata|(spec\.policy|metadata\.name(space)?)(\b.*)?", re.DOTALL)
 
 
-def blocks(problem: Found) -> bool:
+def blocks_decision(problem: Found) -> bool:
     """Whether a problem of a placement's manifest keeps it from being decided: any but a literal ``...``, and such a
     one in its policy, its name or its namespace, or for its whole spec or metadata."""
     return problem.code not in HOLES or bool(_DECIDES.fullmatch(problem.path))

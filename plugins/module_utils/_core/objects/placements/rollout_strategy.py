@@ -68,7 +68,7 @@ class RolloutStrategy:
     )
 
 
-def defaulted(strategy: ApplyStrategy | None) -> ApplyStrategy:
+def with_apply_defaults(strategy: ApplyStrategy | None) -> ApplyStrategy:
     """The apply strategy of a placement with the defaults that the API server cannot fill in: the usual one
     (ClientSideApply, Always) for None, and ``serverSideApplyConfig``, without force, beside ServerSideApply."""
     strategy = strategy or ApplyStrategy()

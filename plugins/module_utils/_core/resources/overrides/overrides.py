@@ -21,7 +21,7 @@ from ...objects.overrides.override import (
     ResourceOverride,
     places_of,
 )
-from ...objects.overrides.override_rules import RULES_PATH, VARIABLE_START, override_order, title
+from ...objects.overrides.override_rules import RULES_PATH, VARIABLE_START, override_order, override_title
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ...values.selector import matches
 from .patch import PatchFailed, filled, patched
@@ -172,4 +172,4 @@ def _failed(override: Override, index: int, failure: PatchFailed, each: ObjectId
 
 def _rule_path(override: Override, index: int) -> str:
     """Where a rule stands, for messages: ``ClusterResourceOverride/web spec.policy.overrideRules[0]``."""
-    return f"{title(override)} {RULES_PATH}[{index}]"
+    return f"{override_title(override)} {RULES_PATH}[{index}]"

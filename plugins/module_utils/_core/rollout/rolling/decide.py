@@ -15,7 +15,7 @@ from ...errors import Problem
 from ...machine import Decision
 from ...objects.placements.binding import BOUND
 from ...objects.placements.cluster_resource_placement import ClusterResourcePlacement
-from ...objects.placements.rollout_strategy import ApplyStrategy, defaulted
+from ...objects.placements.rollout_strategy import ApplyStrategy, with_apply_defaults
 from ...windows.clocks import shifted
 from ..conditions import status_is
 from ..content import (
@@ -134,7 +134,7 @@ def decide(state: RolloutState, seen: RolloutSeen, now: datetime) -> RolloutDeci
     strategy = seen.placement.spec.strategy
     if seen.placement.metadata.deletion_timestamp or strategy.type != "RollingUpdate":
         return _decision(held, RolloutReport(outcome=IGNORED))
-    pushes = _pushes(held, defaulted(strategy.apply_strategy), seen.upstream)
+    pushes = _pushes(held, with_apply_defaults(strategy.apply_strategy), seen.upstream)
     if pushes:
         return _decision(held, RolloutReport(outcome=PUSHED), _Writes(seen.placement, pushes, now), now)
     block = barrier(held)
@@ -303,7 +303,7 @@ def _pushes(held: t.Sequence[RolloutBinding], strategy: ApplyStrategy, upstream:
 def _carried(each: RolloutBinding, upstream: bool) -> ApplyStrategy | None:
     """The apply strategy that a binding carries, with defaults; for upstream as it is stored, None for none."""
     carried = each.binding.spec.apply_strategy
-    return carried if upstream else defaulted(carried)
+    return carried if upstream else with_apply_defaults(carried)
 
 
 def _mark(each: RolloutCandidate) -> RolloutAct:
@@ -348,7 +348,7 @@ def _decision(
     done = {each.name: each for each in held}
     acts: list[RolloutAct] = []
     if writes:
-        strategy = defaulted(writes.placement.spec.strategy.apply_strategy)
+        strategy = with_apply_defaults(writes.placement.spec.strategy.apply_strategy)
         for act in writes.acts:
             done[act.binding] = _written(done[act.binding], act, strategy, writes.now)
             acts.append(replace(act, generation=done[act.binding].binding.metadata.generation))

@@ -32,7 +32,7 @@ STARTED_BY = "gitops.fleet/started-by"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagedCourt:
+class ApprovalTerms:
     """What approvals of one staged update run are judged by. ``digest`` is the run's (``staged_digest``), ``given`` are
     the terms of who carries it on. The hub vouches for names in objects that were made after ``since``; for none if
     that is None."""
@@ -86,7 +86,7 @@ def given_approval(request: ClusterApprovalRequest) -> Condition | None:
     return find_condition(conditions, APPROVED) if status_is(conditions, APPROVED, generation, TRUE) else None
 
 
-def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: datetime) -> str:
+def why_not_counted(request: ClusterApprovalRequest, court: ApprovalTerms, now: datetime) -> str:
     """The first reason for which the approval of the request, which no run has taken yet, does not count by the court's
     terms: nothing proves who gave it, or who made and started the run, self-approval, expiry (where that is asked, also
     of an unknown instant, or one to come). Empty if it counts, or there is none."""
@@ -100,7 +100,7 @@ def why_not_counted(request: ClusterApprovalRequest, court: StagedCourt, now: da
     return own or expiry_words(at, terms.expires, now)
 
 
-def approver_of(request: ClusterApprovalRequest, court: StagedCourt) -> str:
+def approver_of(request: ClusterApprovalRequest, court: ApprovalTerms) -> str:
     """Who gave the approval that no run has taken yet, in words, with ``unverified`` and ``who made or started the
     run`` where that is so; ``nobody who is named`` without a signature."""
     approval = given_approval(request)

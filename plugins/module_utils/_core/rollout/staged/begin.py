@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...errors import Problem
 from ...objects.placements.binding import UNSCHEDULED
 from ...objects.placements.policy import PICK_FIXED, PICK_N, PlacementPolicy
-from ...objects.placements.rollout_strategy import defaulted
+from ...objects.placements.rollout_strategy import with_apply_defaults
 from ...objects.placements.scheduling_policy_snapshot import ClusterSchedulingPolicySnapshot
 from ...objects.placements.snapshot_labels import (
     LATEST,
@@ -112,7 +112,7 @@ def with_placement(scene: RunContext) -> RunContext:
     if strategy.type != "External":
         message = f"the placement's strategy is {strategy.type}; a staged run needs External"
         raise _refused(scene, "strategy-not-external", message)
-    return _with_status(scene, replace(scene.status, applied_strategy=defaulted(strategy.apply_strategy)))
+    return _with_status(scene, replace(scene.status, applied_strategy=with_apply_defaults(strategy.apply_strategy)))
 
 
 def with_policy(scene: RunContext) -> tuple[RunContext, ClusterSchedulingPolicySnapshot]:

@@ -32,7 +32,7 @@ from .begin import begin
 from .beside import beginning_of, superseded_refusal
 from .deletion import deletion_step, deletions_under_way
 from .flight import finish_clusters, stage_after, update_clusters
-from .layout import concurrency
+from .layout import most_in_flight
 from .marks import (
     INITIALIZED,
     PROGRESSING,
@@ -251,7 +251,7 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
         row = run_waiting("before-stage", stage.stage_name)
         return StageStep(stage=stage, row=row, actions=tasks.actions, wake_at=_look_again(scene, STAGE_CHECK, EVENT))
     try:
-        limit = concurrency(config, len(stage.clusters))
+        limit = most_in_flight(config, len(stage.clusters))
     except ValueError as error:
         failure = RunFailure(code="invalid-max-concurrency", message=str(error))
         return StageStep(stage=tasks.stage, row=RUN_PROGRESSING, failure=failure)

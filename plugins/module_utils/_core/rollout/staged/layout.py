@@ -91,7 +91,7 @@ def laid_out(
     return status
 
 
-def concurrency(config: StageConfig, clusters: int) -> int:
+def most_in_flight(config: StageConfig, clusters: int) -> int:
     """How many of ``clusters`` may be in flight at once, at least 1: a number as it is, a percentage of them rounded
     down. ValueError for what is neither."""
     return max(1, scaled(config.max_concurrency, clusters, round_up=False))
@@ -128,7 +128,7 @@ def _check_concurrency(config: StageConfig, members: int, status: StagedUpdateRu
     """Raises RunRefused for a maxConcurrency that is neither a number nor a percentage, which upstream finds only when
     the stage's turn comes."""
     try:
-        concurrency(config, members)
+        most_in_flight(config, members)
     except ValueError as error:
         message = f"stage {config.name} has no usable maxConcurrency: {error}"
         raise RunRefused(RunFailure(code="invalid-max-concurrency", message=message), status) from None

@@ -15,7 +15,7 @@ from ...objects.identity import Manifest
 from ...objects.placements.key import PlacementKey
 from ...objects.staged.key import RunKey
 from ...objects.staged.update_run import ClusterStagedUpdateRun
-from ...schema.metadata_rules import with_ending
+from ...schema.metadata_rules import name_with_ending
 from .decide import is_over
 from .standing import begun_at
 
@@ -57,7 +57,9 @@ def next_run(placement: PlacementKey, index: int, known: KnownRuns) -> NextRun |
     strategy = _strategy(placement, there.values(), known)
     if not strategy:
         return None
-    keys = (RunKey(placement.namespace, with_ending(placement.name, f"-{number}")) for number in itertools.count(1))
+    keys = (
+        RunKey(placement.namespace, name_with_ending(placement.name, f"-{number}")) for number in itertools.count(1)
+    )
     key = next(each for each in keys if str(each) not in known.written and str(each) not in known.recorded)
     spec = {"placementName": placement.name, "stagedRolloutStrategyName": strategy}
     made = {"apiVersion": PLACEMENT_API, "kind": key.kinds.run, "metadata": key.metadata(key.name), "spec": spec}

@@ -21,7 +21,7 @@ from .begin import (
     with_placement,
     with_policy,
 )
-from .layout import SHOWN_CLUSTERS, concurrency
+from .layout import SHOWN_CLUSTERS, most_in_flight
 from .marks import PROGRESSING, STARTED, SUCCEEDED
 from .world import RunContext, RunFailure, RunRefused
 
@@ -91,10 +91,10 @@ def _tasks(stage: StageUpdatingStatus) -> list[str]:
 
 
 def _limit(recorded: StagedUpdateRunStatus, strategy: StagedUpdateStrategySpec, index: int, clusters: int) -> int:
-    """How many clusters of the stage at ``index`` may be in flight, as of ``concurrency``; RunRefused where that raises
-    ValueError."""
+    """How many clusters of the stage at ``index`` may be in flight, as of ``most_in_flight``; RunRefused where that
+    raises ValueError."""
     try:
-        return concurrency(strategy.stages[index], clusters)
+        return most_in_flight(strategy.stages[index], clusters)
     except ValueError as error:
         raise _refused(recorded, "invalid-max-concurrency", str(error)) from None
 

@@ -154,10 +154,12 @@ def made_good_by(
     and where either instant is not known."""
     if state_of(run) != FAILED:
         return None
-    return newer_run(run, (each for each in runs if state_of(each) == SUCCEEDED))
+    return last_newer_run(run, (each for each in runs if state_of(each) == SUCCEEDED))
 
 
-def newer_run(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]) -> ClusterStagedUpdateRun | None:
+def last_newer_run(
+    run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]
+) -> ClusterStagedUpdateRun | None:
     """Of the ``runs`` the last of the same placement that has begun after this one began, or was found unable to; None
     without, and where that is not known."""
     tried = find_condition(run.status.conditions, INITIALIZED)
@@ -175,5 +177,5 @@ def _since(run: ClusterStagedUpdateRun, runs: t.Iterable[ClusterStagedUpdateRun]
     good = made_good_by(run, runs)
     if good:
         return f"run {good.key} has succeeded since"
-    newest = newer_run(run, runs) if begun_at(run) is not None and state_of(run) != SUCCEEDED else None
+    newest = last_newer_run(run, runs) if begun_at(run) is not None and state_of(run) != SUCCEEDED else None
     return f"run {newest.key} has begun since" if newest else ""

@@ -14,7 +14,7 @@ from ...objects.api_groups import PLACEMENT_API
 from ...objects.identity import Manifest
 from ...objects.staged.update_run import ClusterStagedUpdateRun
 from ...resources.snapshots import snapshot_index
-from ...schema.metadata_rules import with_ending
+from ...schema.metadata_rules import name_with_ending
 from ...updates.terms import as_annotations, kept_terms
 from ...values.int_or_percent import int64
 from ..content import RolloutBinding
@@ -46,8 +46,8 @@ def run_after(run: ClusterStagedUpdateRun, suffix: str, index: str) -> Manifest:
         **({"resourceSnapshotIndex": index} if index else {}),
     }
     kept = as_annotations(kept_terms(run.metadata.annotations))
-    name = with_ending(run.name, f"-{suffix}")
+    name = name_with_ending(run.name, f"-{suffix}")
     if name == run.name:  # cut to the same name: a character less makes another
-        name = with_ending(run.name[: -len(suffix) - 2], f"-{suffix}")
+        name = name_with_ending(run.name[: -len(suffix) - 2], f"-{suffix}")
     metadata = {**run.key.metadata(name), **({"annotations": kept} if kept else {})}
     return {"apiVersion": PLACEMENT_API, "kind": run.key.kinds.run, "metadata": metadata, "spec": spec}

@@ -93,7 +93,7 @@ class CycleView:
             yield from self.spread.blockers(position)
 
 
-def from_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
+def decisions_of_bindings(book: Bindings, names: t.Sequence[str]) -> list[PickDecision]:
     """The picked decisions that the first 1000 of these bindings record, in their order. KeyError for an unknown
     name."""
     rows = []
@@ -111,7 +111,7 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
     if look is None or len(selected) >= MOST_DECISIONS:
         return tuple(selected[:MOST_DECISIONS])
     room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
-    equal = by_score(selected)
+    equal = last_picked_by_score(selected)
     left = look.ranking.best_left(look.spread, room) if look.ranking else []
     others = [scored(name, score, equal.get(score, "")) for name, score in left]
     chosen = {decision.cluster for decision in selected}
@@ -126,7 +126,7 @@ def limited(selected: list[PickDecision], look: CycleView | None, *, upstream: b
     return (*selected, *others)
 
 
-def by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
+def last_picked_by_score(decisions: t.Iterable[PickDecision]) -> dict[ClusterScore, str]:
     """By score the last of the clusters that are picked with it, in the order given."""
     return {each.score: each.cluster for each in decisions if each.selected and each.score}
 

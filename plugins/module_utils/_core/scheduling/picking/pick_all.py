@@ -12,7 +12,7 @@ from ..profile import Profile
 from ..reasons import PASSES_ALL
 from ..request import SchedulingRequest
 from .bindings import Bindings, Pick
-from .decisions import CycleView, from_bindings
+from .decisions import CycleView, decisions_of_bindings
 from .ending import PickResult, take_in_order
 
 
@@ -27,7 +27,7 @@ def pick_all(asked: SchedulingRequest, book: Bindings) -> PickResult:
     zero = ClusterScore(affinity_score=0, priority_score=0)
     order = take_in_order(book, [Pick(index.names[position], zero, PASSES_ALL) for position in survivors])
     return PickResult(
-        selected=from_bindings(book, order),
+        selected=decisions_of_bindings(book, order),
         count=len(order),
         wanted=len(order),
         fulfilled=True,

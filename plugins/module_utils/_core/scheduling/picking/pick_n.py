@@ -15,7 +15,7 @@ from ..reasons import BEST
 from ..request import SchedulingRequest
 from ..topology_spread import TopologySpread
 from .bindings import Bindings, Pick, Taken
-from .decisions import CycleView, from_bindings
+from .decisions import CycleView, decisions_of_bindings
 from .ending import PickResult, order_of
 from .ranking import Ranking
 
@@ -51,7 +51,7 @@ def pick_n(asked: SchedulingRequest, book: Bindings) -> PickResult:
         raise CycleFailed(cycle, error) from error
     order = order_of(book, state.taken)
     return PickResult(
-        selected=from_bindings(book, order),
+        selected=decisions_of_bindings(book, order),
         count=len(order),
         wanted=wanted,
         fulfilled=len(order) >= wanted,
@@ -92,7 +92,7 @@ def _lower(book: Bindings, wanted: int) -> PickResult:
         book.drop_listed(book.obsolete)
         keep_scheduled = _trim(book, scheduled, min(surplus, len(scheduled)))
         order = [*keep_scheduled, *_trim(book, bound, max(0, surplus - len(scheduled)))]
-    return PickResult(selected=from_bindings(book, order), count=len(order), wanted=wanted, fulfilled=True)
+    return PickResult(selected=decisions_of_bindings(book, order), count=len(order), wanted=wanted, fulfilled=True)
 
 
 def _trim(book: Bindings, names: list[str], count: int) -> list[str]:
@@ -152,7 +152,7 @@ class _Round:
         self._forget_stickiness(held)
         spread = TopologySpread.of(index, asked.constraints, held) if asked.constraints else None
         if asked.upstream:
-            self.preferred.check_extremes(self.profile.passing & ~held & ~self.ranking.refused(spread))
+            self.preferred.check_scorable(self.profile.passing & ~held & ~self.ranking.refused(spread))
         missing = wanted - len(book.current)
         batch = 1 if spread else missing
         picks: list[Pick] = []

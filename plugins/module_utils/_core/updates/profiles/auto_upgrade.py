@@ -37,7 +37,7 @@ from ...objects.updates.update_run import (
     UpdateRunSpec,
 )
 from ...schema.meta import ObjectMeta
-from ...schema.metadata_rules import with_ending
+from ...schema.metadata_rules import name_with_ending
 from ...values.canonical import digest_of
 from ...values.listed import listed
 from ...values.update_states import (
@@ -145,7 +145,7 @@ def run_name(profile: AutoUpgradeProfile, target: UpgradeTarget) -> str:
     upgrade += ["longTermSupport"] if target.long_term_support else []
     digest = digest_of({"upgrade": upgrade})[:DIGEST_LENGTH]
     word = target.version.replace(".", "-") or "images"
-    return with_ending(profile.name, f"-{word}-{digest}", NAME_LENGTH)
+    return name_with_ending(profile.name, f"-{word}-{digest}", NAME_LENGTH)
 
 
 def status_after(profile: AutoUpgradeProfile, found: Evaluation, now: datetime) -> AutoUpgradeProfileStatus:
@@ -264,7 +264,7 @@ def _made(name: str, runs: t.Sequence[UpdateRun]) -> dict[int, UpdateRun]:
 
 def _numbered(name: str, number: int) -> str:
     """The name of that run for the goal: ``name`` itself for the first, else with ``-2`` and so on, cut to fit."""
-    return with_ending(name, f"-{number}", NAME_LENGTH) if number > 1 else name
+    return name_with_ending(name, f"-{number}", NAME_LENGTH) if number > 1 else name
 
 
 def _to_start(run: UpdateRun) -> bool:

@@ -60,7 +60,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ImageChoice:
     """What comes of one pool's image. ``version`` is empty where the image stays; ``why`` says in words why it comes or
     stays. ``unknown``: nothing tells which image it could get. ``stays``: none is chosen, as it is held by a snapshot,
     or its family is not named. ``drops_snapshot``: the image takes the place of a snapshot. ``skip`` says why the whole
@@ -131,7 +131,9 @@ def newest_images(clusters: t.Iterable[Cluster], known: Releases, now: datetime)
     return found
 
 
-def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime) -> Choice:
+def choose_image(
+    pool: Pool, at: Cluster, selection: str, images: Images, known: Releases, now: datetime
+) -> ImageChoice:
     """Which image the pool of the member ``at`` gets by that ``selection``, or why it gets none. ``images`` are those
     fixed for the run (Consistent) or named in it (Custom); Latest looks at what the member's location offers at
     ``now``. KeyError for another selection."""
@@ -140,8 +142,8 @@ def choose(pool: Pool, at: Cluster, selection: str, images: Images, known: Relea
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the image of one pool is chosen by, as of ``choose``: ``place`` is what the location of the member ``at``
-    offers, None where no catalogue describes its provider."""
+    """What the image of one pool is chosen by, as of ``choose_image``: ``place`` is what the location of the member
+    ``at`` offers, None where no catalogue describes its provider."""
 
     pool: Pool
     images: Images
@@ -156,46 +158,50 @@ class _Asked:
         return self.at.location or "this location"
 
 
-def _latest(asked: _Asked) -> Choice:
+def _latest(asked: _Asked) -> ImageChoice:
     """The newest of its family that may be chosen there; an obstacle if that location alone has none. A pool held by a
     snapshot stays with it; of one whose family no catalogue of its provider knows nothing is known."""
     pool, place = asked.pool, asked.place
     if pool.snapshot:
-        return Choice(stays=True, why=f"pool {pool.name} is held by its snapshot")
+        return ImageChoice(stays=True, why=f"pool {pool.name} is held by its snapshot")
     if place is None or not pool.family:
-        return Choice(unknown=True, why=_untold(asked))
+        return ImageChoice(unknown=True, why=_untold(asked))
     newest = place.newest_image(pool.family, asked.now)
     if newest is not None:
         return _forward(asked, newest.version, f"newest of {pool.family} in {asked.where}")
     if any(pool.family in each.images for each in asked.known.of(asked.at.provider)):
         words = f"no image of {pool.family} is available in {asked.where} ({place.told_by})"
-        return Choice(obstacle=MemberBlocker(reason=IMAGE_NOT_AVAILABLE, message=words))
-    return Choice(unknown=True, why=f"pool {pool.name}: {pool.family} is in no catalogue")
+        return ImageChoice(obstacle=MemberBlocker(reason=IMAGE_NOT_AVAILABLE, message=words))
+    return ImageChoice(unknown=True, why=f"pool {pool.name}: {pool.family} is in no catalogue")
 
 
-def _consistent(asked: _Asked) -> Choice:
+def _consistent(asked: _Asked) -> ImageChoice:
     """What was fixed for its family; a skip if nothing was. Nothing is known where no catalogue tells and nothing was
     fixed at all."""
     pool = asked.pool
     if asked.place is None and not asked.images:
-        return Choice(unknown=True, why=_untold(asked))
+        return ImageChoice(unknown=True, why=_untold(asked))
     wanted = asked.images.get(pool.family)
     if wanted is None:
         fixed_none = f"pool {pool.name}: no image of {pool.family or 'its family'} was fixed for the run"
         words = _untold(asked) if asked.place is None else fixed_none
-        return Choice(skip=MemberBlocker(reason=IMAGE_MISSING_FOR_POOL, message=words))
+        return ImageChoice(skip=MemberBlocker(reason=IMAGE_MISSING_FOR_POOL, message=words))
     return _fixed(asked, wanted, f"newest of {pool.family} that all members can have")
 
 
-def _custom(asked: _Asked) -> Choice:
+def _custom(asked: _Asked) -> ImageChoice:
     """What the run names for its family; the pool stays if it names none."""
     wanted = asked.images.get(asked.pool.family)
     if wanted is None:
-        return Choice(stays=True, why=f"pool {asked.pool.name}: no image of its family is named")
+        return ImageChoice(stays=True, why=f"pool {asked.pool.name}: no image of its family is named")
     return _fixed(asked, wanted, "named in the run")
 
 
-_SELECTIONS: Mapping[str, t.Callable[[_Asked], Choice]] = {LATEST: _latest, CONSISTENT: _consistent, CUSTOM: _custom}
+_SELECTIONS: Mapping[str, t.Callable[[_Asked], ImageChoice]] = {
+    LATEST: _latest,
+    CONSISTENT: _consistent,
+    CUSTOM: _custom,
+}
 
 
 def _untold(asked: _Asked) -> str:
@@ -210,16 +216,16 @@ def _untold(asked: _Asked) -> str:
     return f"{pool}: {told}, and the cluster of {provider}"
 
 
-def _forward(asked: _Asked, wanted: str, why: str) -> Choice:
+def _forward(asked: _Asked, wanted: str, why: str) -> ImageChoice:
     """The wanted image; none for a pool that is at it or ahead of it. ``why`` is in what is said."""
     pool = asked.pool
     if pool.image and image_order(pool.image) >= image_order(wanted):
         at = "" if pool.image == wanted else f"{pool.family}-{pool.image}, ahead of "
-        return Choice(why=f"pool {pool.name} is at {at}{wanted}: {why}")
-    return Choice(version=wanted, why=why, drops_snapshot=pool.snapshot)
+        return ImageChoice(why=f"pool {pool.name} is at {at}{wanted}: {why}")
+    return ImageChoice(version=wanted, why=why, drops_snapshot=pool.snapshot)
 
 
-def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
+def _fixed(asked: _Asked, wanted: str, why: str) -> ImageChoice:
     """The wanted image, chosen earlier; an obstacle if the member's location does not have it by now, or it is too old.
     Where no catalogue tells, that is not looked at."""
     choice, place = _forward(asked, wanted, why), asked.place
@@ -227,11 +233,11 @@ def _fixed(asked: _Asked, wanted: str, why: str) -> Choice:
         return choice
     found = place.image(asked.pool.family, wanted)
     if found is None or not found.may_be_chosen(asked.now):
-        return Choice(obstacle=_missing(asked, f"{asked.pool.family}-{wanted}", found, place))
+        return ImageChoice(obstacle=_missing(asked, f"{asked.pool.family}-{wanted}", found, place))
     if found.published is not None and asked.now > shifted(found.published, place.image_age):
         age = number_of(place.image_age.days, "day")
         words = f"{found.name} was published on {found.published:%Y-%m-%d}, more than {age} ago"
-        return Choice(
+        return ImageChoice(
             obstacle=MemberBlocker(reason=IMAGE_EXPIRED, message=f"{words}; a new run is needed ({place.told_by})")
         )
     return choice

@@ -35,11 +35,11 @@ from ...values.update_states import (
 )
 from ..run import MemberBlocker, MemberView
 from .node_images import (
-    Choice,
     Cluster,
+    ImageChoice,
     Images,
     Pool,
-    choose,
+    choose_image,
     common_images,
 )
 from .releases import LocationReleases, Releases, version_obstacle
@@ -79,7 +79,7 @@ class UpgradeTarget:
 class UpgradeStep:
     """One thing to do to ``what``, ControlPlane or NodePool (``pool``). ``version`` and ``image`` are what comes, empty
     where it stays; ``from_version`` and ``before`` are version and image until then, empty where not known; ``why`` is
-    said of an image, or of a pool that goes before its control plane; ``drops_snapshot`` as of ``Choice``."""
+    said of an image, or of a pool that goes before its control plane; ``drops_snapshot`` as of ``ImageChoice``."""
 
     what: str
     pool: str = ""
@@ -113,7 +113,7 @@ def upgrade_work(cluster: Cluster, target: UpgradeTarget, known: Releases, now: 
     """What the member has to do for the target at ``now``; a skip, also for one pool alone, counts before a failure,
     and both before obstacles. A pool whose version or image is not known is taken to be behind. ``known`` is what
     catalogues say. ValueError where a version that has to be compared is none (of a pool it may be empty); KeyError as
-    of ``choose``."""
+    of ``choose_image``."""
     place = known.at(cluster.provider, cluster.location)
     choices = _choices(cluster, target, known, now)
     skip = next((each.skip for _pool, each in choices if each.skip), None)
@@ -178,14 +178,14 @@ def target_of(run: UpdateRun) -> UpgradeTarget:
     )
 
 
-def _choices(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> list[tuple[Pool, Choice]]:
+def _choices(cluster: Cluster, target: UpgradeTarget, known: Releases, now: datetime) -> list[tuple[Pool, ImageChoice]]:
     """Each pool with what comes of its image, in order; none where the control plane alone is upgraded."""
     if target.type == CONTROL_PLANE_ONLY:
         return []
-    return [(pool, choose(pool, cluster, target.selection, target.images, known, now)) for pool in cluster.pools]
+    return [(pool, choose_image(pool, cluster, target.selection, target.images, known, now)) for pool in cluster.pools]
 
 
-def _goal(pool: Pool, choice: Choice, target: UpgradeTarget) -> UpgradeStep | None:
+def _goal(pool: Pool, choice: ImageChoice, target: UpgradeTarget) -> UpgradeStep | None:
     """What the pool gets, version, image or both; None if it stays as it is. Custom leaves images alone that it does
     not name, not versions. ValueError for what is no version."""
     held = choice.stays and pool.snapshot and target.selection == LATEST

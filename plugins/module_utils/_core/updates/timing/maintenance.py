@@ -89,7 +89,7 @@ class NamedFreeze:
 
 
 @dataclass(frozen=True)
-class Side:
+class WindowOwner:
     """One of the two that have windows for a member, the fleet or the cluster itself, in words; with the clocks of its
     windows, and whether one is open."""
 
@@ -106,7 +106,7 @@ class MemberTimes:
     view: MemberView
     horizon: datetime
     permitted: Spans | None = None
-    sides: tuple[Side, ...] = ()
+    sides: tuple[WindowOwner, ...] = ()
     freezes: tuple[NamedFreeze, ...] = ()
 
     @property
@@ -170,13 +170,13 @@ class Calendar:
         sides = self._sides(site, GOVERNED_BY[run_type]) if site.own and site.own.windows else ()
         return tuple(whose for whose, found in sides if not _open_at(found, now))
 
-    def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[Side, ...]:
+    def sides(self, site: MaintainedMember, run_type: str, now: datetime) -> tuple[WindowOwner, ...]:
         """Who has windows for the member in runs of this type, each with the objects by name; the fleet first, then the
         cluster itself. Errors as of ``startable_spans``."""
         owners = dict.fromkeys(each.owner for each in self._windows_of(site, GOVERNED_BY[run_type]))
         named = f"FleetMaintenance {' and '.join(owners)}"
         return tuple(
-            Side(
+            WindowOwner(
                 words=named if whose.startswith("FleetMaintenance") else whose,
                 clocks=tuple(dict.fromkeys(_clock(window) for window, _created in found)),
                 open=_open_at(found, now),

@@ -19,7 +19,7 @@ from .az_aks import AZ_AKS
 from .definition import PACE, Definition, Document, PoolWork, Settings
 from .eksctl import EKSCTL
 from .gcloud import GCLOUD
-from .tool import Tool, without
+from .tool import Tool, without_folder
 
 DEFINITIONS: t.Mapping[str, Definition] = {"az_aks": AZ_AKS, "eksctl": EKSCTL, "gcloud": GCLOUD}
 VERBS = ("observe", "begin", "poll", "begin_pool")
@@ -66,7 +66,7 @@ def main(arguments: t.Sequence[str], environ: t.Mapping[str, str]) -> int:
     settings = dict(each.partition("=")[::2] for each in given.set)
     definition = DEFINITIONS[given.definition]
     tool = Tool(
-        environ=without(environ, PLUGINS),
+        environ=without_folder(environ, PLUGINS),
         refusals=definition.refusals,
         patience=float(settings["patience"]),
         interval=float(settings["interval"]),

@@ -126,7 +126,7 @@ def _tail(file: t.IO[bytes], most: int) -> str:
     return file.read(most).decode("utf-8", "replace")
 
 
-def without(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
+def without_folder(environ: t.Mapping[str, str], folder: Path) -> dict[str, str]:
     """A copy of the environment with that folder, and empty parts, taken out of ``PYTHONPATH``: tools in Python have
     modules of their own."""
     kept = [each for each in environ.get("PYTHONPATH", "").split(":") if each and Path(each) != folder]

@@ -18,7 +18,7 @@ import typing as t
 from dataclasses import fields, is_dataclass, replace
 
 from ...._core.errors import FleetError, Problem, fault
-from ...._kube.login.connection_notes import USES
+from ...._kube.login.connection_notes import CONNECTION_NOTES
 from ...._kube.login.known_secrets import SHOWN
 from ...keeping import LOST
 from ...members.members import Clients
@@ -124,7 +124,7 @@ class WorkerHearing:
     def _take_over(self, worker: HiredWorker, end: TaskEnd) -> None:
         """Keeps what a worker has learned of connections, and whose cluster the member is."""
         given = worker.given(end.number)
-        USES.add_taken(end.notes or {})
+        CONNECTION_NOTES.add_taken(end.notes or {})
         if given is not None and (end.uid or end.unknown):
             name = given.task.cluster
             unknown = {name: end.unknown} if end.unknown else {}

@@ -17,7 +17,7 @@ from itertools import count
 
 from ...._core.errors import FleetError, Problem, fault
 from ...._core.plan.outcome import MemberOutcome
-from ...._kube.login.connection_notes import USES
+from ...._kube.login.connection_notes import CONNECTION_NOTES
 from ...._kube.login.known_secrets import SHOWN
 from ...keeping import running_time
 from ...members.members import Clients
@@ -62,7 +62,7 @@ class MemberWorker:
         """Does what it is told to, until nobody is at the other end any more; what is under way then is left. To be
         called once, in the forked process."""
         SHOWN.tell_new_to(lambda forms: self._pipe.send(SecretsLearned(forms)))
-        USES.take()  # what is known of connections already is told by the process that this one was forked from
+        CONNECTION_NOTES.take()  # what is known already is told by the process that this one was forked from
         threading.Thread(target=self._tell, daemon=True).start()
         pool = ThreadPoolExecutor(self._threads)
         while True:
@@ -111,7 +111,7 @@ class MemberWorker:
             tuple(progress.written),
             progress.underway,
             kept=order.number in self._seen,
-            notes=USES.take() or None,
+            notes=CONNECTION_NOTES.take() or None,
         )
         return end if name in self._identified else self._with_identity(name, end)
 

@@ -35,7 +35,7 @@ BEAT = 0.1
 
 
 @contextlib.contextmanager
-def hired(
+def runners_for(
     clients: Clients, plan: FleetPlan | None, ways: ApplyOptions, told: Interrupts | None = None
 ) -> t.Iterator[MemberRunners]:
     """Who goes to the members of a plan while entered: as many workers as are asked for, though not more than there are

@@ -26,7 +26,7 @@ from ...._core.objects.placements.binding import (
 )
 from ...._core.objects.placements.disruption_budget import ClusterResourcePlacementDisruptionBudget
 from ...._core.objects.placements.eviction import EXECUTED, ClusterResourcePlacementEviction
-from ...._core.objects.placements.rollout_strategy import defaulted
+from ...._core.objects.placements.rollout_strategy import with_apply_defaults
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.losing.evicted import DONE, REFUSED, UNDERWAY, EvictionResult, eviction_plan
 from ...._core.plan.outcome import MemberOutcome
@@ -200,7 +200,7 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
     """As a rollout takes them up: what is recorded of them counts for today. None without the placement's record."""
     if recorded.placement is None:
         return []
-    strategy = defaulted(recorded.placement.spec.strategy.apply_strategy)
+    strategy = with_apply_defaults(recorded.placement.spec.strategy.apply_strategy)
     generations = {name: each["metadata"]["generation"] for name, each in recorded.bindings.items()}
     return [taken_up(each, generations[each.name], strategy) for each in recorded.known.bindings]
 

@@ -12,7 +12,7 @@ from ...._core.errors import FleetError
 from ...._core.resources.applyset import MANAGER, ApplySet, parent_manifest, parent_name
 from ...._kube.apply import apply_object, delete_object
 from ...._kube.client import KubeClient
-from ...._kube.documents import an_object
+from ...._kube.documents import checked_object
 from ...._kube.errors import ApiError
 from ...members.home import removable_home, remove_home, with_home_made
 from .observe import PARENTS
@@ -45,7 +45,7 @@ class Parent:
         answer = self._unmoved(
             lambda: with_home_made(self._client, lambda: apply_object(self._client, manifest, MANAGER, force=True))
         )
-        written = an_object(answer, f"PATCH {PARENTS}/{manifest['metadata']['name']}", self._client)
+        written = checked_object(answer, f"PATCH {PARENTS}/{manifest['metadata']['name']}", self._client)
         self._seen, self._version = applyset, str(written["metadata"]["resourceVersion"])
 
     def delete(self, placement: str) -> bool:

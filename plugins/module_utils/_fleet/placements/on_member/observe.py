@@ -24,7 +24,7 @@ from ...._core.resources.applyset import (
 )
 from ...._kube.client import KubeClient
 from ...._kube.discovery import resource_of
-from ...._kube.documents import an_object, read_object
+from ...._kube.documents import checked_object, read_object
 from ...._kube.errors import ApiError
 from ...._kube.lists import read_list
 from ...._kube.paths import Resource
@@ -80,7 +80,7 @@ def observe(client: KubeClient, placement: str, uid: str, desired: t.Sequence[Re
             for item in read_list(client, path, label_selector=selector).items:
                 key = _key_of(resource, item)
                 if key in held or key in wanted:
-                    live[key] = an_object(item, f"GET {path}", client)
+                    live[key] = checked_object(item, f"GET {path}", client)
         for each in ids:
             if each.key not in live and each.namespace not in absent:
                 found = _get(client, resource, each)

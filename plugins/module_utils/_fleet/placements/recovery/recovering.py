@@ -17,7 +17,7 @@ from ...session import Session
 from ..placement import PlacementRequest, wanted_placements
 from ..sources import (
     credentials_of,
-    located,
+    located_problems,
     rendered,
     resources_from_files,
     selected_for,
@@ -43,7 +43,7 @@ def recover_records(session: Session, asked: PlacementRequest, former: t.Collect
     for each in wanted_placements(session, asked):
         selected = selected_for(each.placement, catalog, session.hub, credentials)
         if selected.problems:
-            problems += located(selected.problems, each)
+            problems += located_problems(selected.problems, each)
             continue
         described[str(each.placement.key)] = Described(sourced=each, objects=rendered(selected, sealing))
     if problems:

@@ -18,7 +18,7 @@ from ...._core.objects.staged.strategy import APPROVAL as TASK
 from ...._core.objects.staged.update_run import ClusterStagedUpdateRun, StageTaskStatus
 from ...._core.rollout.conditions import TRUE, set_condition, status_is
 from ...._core.rollout.staged.approving import (
-    StagedCourt,
+    ApprovalTerms,
     approver_of,
     given_approval,
     signature,
@@ -173,7 +173,7 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
         """As of ``Judge``."""
         if given_approval(request) is None:
             return ""
-        court = StagedCourt(run=run, digest=digest, given=terms)
+        court = ApprovalTerms(run=run, digest=digest, given=terms)
         since = vouched_since(session.hub, OF_STAGED_RUNS) if court.terms.proof else None
         return why_not_counted(request, replace(court, since=since), session.clock())
 
@@ -183,7 +183,7 @@ def judge_of(session: Session, run: ClusterStagedUpdateRun, digest: str, terms: 
 def told_approval(session: Session, run: ClusterStagedUpdateRun, digest: str, request: ClusterApprovalRequest) -> str:
     """Who gave the approval that the run takes, such as ``before prod: approved by anna``; with its stage alone where
     the ``request`` is none of the run's. ApiError as of ``vouched_since``."""
-    court = StagedCourt(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
+    court = ApprovalTerms(run=run, digest=digest, since=vouched_since(session.hub, OF_STAGED_RUNS))
     name = run.key.record(request.name)
     where = next((each.position for each in requests_of(run) if each.name == name), request.spec.target_stage)
     return f"{where}: approved by {approver_of(request, court)}"
@@ -306,7 +306,7 @@ def approve(
             raise FleetError(
                 "gate-unproven", strange or "it is of another run", f"{key.kinds.approval}/{placed.name}", hint
             )
-        court = StagedCourt(run=run, digest=digest, since=who.since)
+        court = ApprovalTerms(run=run, digest=digest, since=who.since)
         if status_is(request.status.conditions, APPROVED, request.metadata.generation, TRUE):
             said = find_condition(request.status.conditions, APPROVED)
             by = signed_by(said.message, digest) if said else ""

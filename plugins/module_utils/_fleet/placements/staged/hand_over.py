@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...._core.errors import FleetError, Problem
 from ...._core.objects.placements.binding import HELD_BEFORE
 from ...._core.objects.placements.cluster_resource_placement import PlacementStatus
-from ...._core.objects.placements.rollout_strategy import defaulted
+from ...._core.objects.placements.rollout_strategy import with_apply_defaults
 from ...._core.plan.document import PlacementPlan
 from ...._core.plan.status import NotBegun, placement_status
 from ...._core.rollout.content import RolloutBinding
@@ -20,7 +20,7 @@ from ...keeping import INTERRUPTED, Keeper
 from ...session import Session
 from ..binding_journal import BindingJournal
 from ..binding_news import says_wanted
-from ..cut_short import cut_short, records_behind_problem
+from ..cut_short import cut_short_problem, records_behind_problem
 from ..look import Outcomes
 from ..recorded import Document
 from ..reported.in_namespace import StatusInNamespace
@@ -62,9 +62,9 @@ def clusters_awaiting_run(plan: PlacementPlan, bindings: t.Iterable[RolloutBindi
 
 def _was_given(plan: PlacementPlan, each: RolloutBinding) -> bool:
     """Whether what the binding says was written to the end, and by the placement's apply strategy."""
-    wanted = defaulted(plan.placement.spec.strategy.apply_strategy)
+    wanted = with_apply_defaults(plan.placement.spec.strategy.apply_strategy)
     begun = HELD_BEFORE in each.binding.metadata.annotations
-    return not begun and defaulted(each.binding.spec.apply_strategy) == wanted
+    return not begun and with_apply_defaults(each.binding.spec.apply_strategy) == wanted
 
 
 def clusters_to_look_at(plan: PlacementPlan) -> frozenset[str] | None:
@@ -115,7 +115,7 @@ def hand_over(
         )
     problems, came = failed.problems if failed else (), told() if outcomes is not looked else ""
     if came:
-        problems = (*problems, cut_short(plan, came, outcomes))
+        problems = (*problems, cut_short_problem(plan, came, outcomes))
     return HandOver(outcomes=outcomes, status=status, problems=problems, ended=INTERRUPTED if came else "")
 
 

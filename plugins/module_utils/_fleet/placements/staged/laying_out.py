@@ -15,7 +15,7 @@ from ...._core.plan.document import PlacementPlan
 from ...._core.rollout.staged.beside import open_beside
 from ...._core.rollout.staged.decide import StagedDecision, StagedState, decide, is_over
 from ...._core.rollout.staged.digest import staged_digest
-from ...._core.rollout.staged.standing import RunStanding, newer_run, standing_of
+from ...._core.rollout.staged.standing import RunStanding, last_newer_run, standing_of
 from ...._core.rollout.staged.way_back import index_before
 from ...._core.schema.meta import find_condition
 from ...._core.values.approved_digest import refuse_another
@@ -150,6 +150,6 @@ def report_not_carried_on(laid: Laid, given: StagedManifests, changed: bool) -> 
 
 
 def newer_of(run: ClusterStagedUpdateRun, ground: RunGround) -> RunStanding | None:
-    """How the run after this one stands, as of ``newer_run``; None if there is none."""
-    newer = newer_run(run, ground.runs)
+    """How the run after this one stands, as of ``last_newer_run``; None if there is none."""
+    newer = last_newer_run(run, ground.runs)
     return standing_of(newer) if newer else None

@@ -59,7 +59,7 @@ class CatalogSources:
         return bool(self.versions or self.feeds or self.from_members)
 
     @property
-    def any(self) -> bool:
+    def says_anything(self) -> bool:
         """Whether anything is said of what is in the catalogue, beside ``name``, ``location`` and ``exact``."""
         return self.tells_versions or bool(self.provider) or self.supported_minors is not None
 
@@ -85,7 +85,7 @@ def catalogued(
     ``record_specs``.
     """
     wanted, notes = dict(given.catalogues), given.findings
-    if asked.any:
+    if asked.says_anything:
         name = asked.name or _only(wanted)
         wanted[name], alone = _made(records, name, wanted.get(name), asked, now)
         notes = (*notes, *alone)

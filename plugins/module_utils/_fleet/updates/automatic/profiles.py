@@ -42,7 +42,7 @@ from ...session import Session
 from ..constraints import StartConstraints
 from ..defining import candidates_on_record, define_run, run_strategy
 from ..sources import UpdateManifests
-from ..update_run import recorded_runs, started
+from ..update_run import recorded_runs, start_run
 from .catalogue import known_releases
 
 KIND, LEASE = "AutoUpgradeProfile", "turn/auto-upgrade"
@@ -353,7 +353,7 @@ def _made(
     begun, found = False, one.found
     try:
         turn.keep()
-        begun = started(session, made.run, {}, True, who).changed if found.start else False
+        begun = start_run(session, made.run, {}, True, who).changed if found.start else False
     except FleetError as error:
         found = replace(found, reasons=(*found.reasons, *_reasons(error)))
     done = " and ".join(word for word, was in (("made", made.changed), ("started", begun)) if was)

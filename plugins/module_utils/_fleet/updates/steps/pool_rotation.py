@@ -149,7 +149,7 @@ class PoolRotations:
         rotation = around.at_first.rotation
         state, paused = rotation_state(rotation), PoolEnd()
         if not state.over:
-            session = replace(self.session, say=briefly(task, rotation.name))
+            session = replace(self.session, say=pool_line_teller(task, rotation.name))
             limits = RunLimits(holder=self.holder, max_idle=self.max_idle, interrupted=lambda: _closed(task.pause))
             try:
                 ending, steering = conduct_recorded_rotation(session, around, self.wish, limits)
@@ -269,7 +269,7 @@ def pool_step_name(operation: str, step: UpgradeStep) -> str:
     return ".".join(filter(None, (operation, pool, digest)))
 
 
-def briefly(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
+def pool_line_teller(task: PoolTask, rotation: str) -> t.Callable[[str], None]:
     """What says a line of the rotation by the name of its pool, instead of the long name that it is recorded under."""
     before = f"pool {task.step.pool or 'without a name'}:" if task.step != LEFT else "left by an earlier attempt:"
     # Lines of an upgrade are said behind the name of its member.

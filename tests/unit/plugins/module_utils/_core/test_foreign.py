@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.foreign import 
     in_line,
     in_lines,
     is_template,
-    written,
+    shown_value,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,8 +149,8 @@ def test_the_texts_of_a_harmless_document_are_not_looked_at_one_by_one(monkeypat
 
 
 def test_a_value_of_any_type_can_be_shown_in_part() -> None:
-    assert written({"a": [1, None]}) == "{'a': [1, None]}" and written("x" * 100, 10) == "'xxxxxxxxx"
-    assert written([16**6000]) == "(too large to be shown)"
+    assert shown_value({"a": [1, None]}) == "{'a': [1, None]}" and shown_value("x" * 100, 10) == "'xxxxxxxxx"
+    assert shown_value([16**6000]) == "(too large to be shown)"
 
 
 @pytest.mark.parametrize(

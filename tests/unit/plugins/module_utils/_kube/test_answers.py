@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer, TooLarge, seconds
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.answers import Answer, TooLarge, retry_after_seconds
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
@@ -128,7 +128,7 @@ def test_any_bytes_are_an_object_or_none(data):
     [(None, None), ("3", 3.0), (" 4 ", 4.0), ("-1", None), ("nan", None), ("1e9", None), ("9" * 99, 1e9)],
 )
 def test_retry_after(text, wait):
-    assert seconds(text) == wait
+    assert retry_after_seconds(text) == wait
 
 
 @pytest.mark.parametrize("date", ["", "canary", "Mon, 99 Foo 2026 07:28:00 GMT", "\x00"])

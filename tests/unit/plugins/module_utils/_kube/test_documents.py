@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.documents import an_object, read_object
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.documents import checked_object, read_object
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import WEB, Answering, live
 
@@ -68,8 +68,8 @@ def test_an_object_of_a_list_has_an_end_too():
         deep = functools.reduce(lambda inner, _level: {"a": inner}, range(levels), {})
         document = live(WEB, spec={"a": deep})
         if fits:
-            assert an_object(document, f"GET {PATH}", Answering({})) is document
+            assert checked_object(document, f"GET {PATH}", Answering({})) is document
         else:
             with pytest.raises(ApiError) as caught:
-                an_object(document, f"GET {PATH}", Answering({}))
+                checked_object(document, f"GET {PATH}", Answering({}))
             assert caught.value.code == "bad-answer" and "more than 200 levels" in caught.value.message

@@ -227,7 +227,7 @@ def test_a_user_that_was_taken_away_does_not_come_back_by_a_run_that_was_cut_off
     with pytest.raises(KeyboardInterrupt):
         converge.bring_up(ClusterSpec("hub", tokens=(ann,)), folder.parent, BINARIES, DEFAULT_PORTS, end)
     found = state.load(folder)
-    assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == (ann,)
+    assert found is not None and converge.recorded_spec(folder, found, "1.36.3").tokens == (ann,)
 
 
 @pytest.mark.parametrize("mark", ["\x0b", "\x1c", "\x85", "\u2028"])
@@ -239,7 +239,7 @@ def test_a_start_goes_by_the_users_that_were_asked_for(recorded: Recorded, monke
     users = (TokenUser(f"one{mark}", f"a{mark}nn", (f"devs{mark}",)), TokenUser("two", "bob"))
     converge.bring_up(ClusterSpec("hub", tokens=users), folder.parent, BINARIES, DEFAULT_PORTS, end)
     found = state.load(folder)
-    assert found is not None and converge.kept_spec(folder, found, "1.36.3").tokens == users
+    assert found is not None and converge.recorded_spec(folder, found, "1.36.3").tokens == users
 
 
 ALTERED: dict[str, t.Callable[[Path], None]] = {

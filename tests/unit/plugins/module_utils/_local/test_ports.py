@@ -11,7 +11,12 @@ import socket
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._local import ports
-from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import PortRange, free_slot, holder, is_free
+from ansible_collections.gitops.fleet.plugins.module_utils._local.ports import (
+    PortRange,
+    free_slot,
+    is_free,
+    port_holder,
+)
 
 
 @pytest.fixture
@@ -62,15 +67,15 @@ def test_a_port_is_free_as_soon_as_its_server_has_gone():
 @pytest.mark.parametrize("family, address", [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::")])
 def test_who_listens_on_a_port_is_named(family, address):
     with socket.create_server((address, 0), family=family) as server:
-        assert holder(server.getsockname()[1]).startswith(f"process {os.getpid()} (")
+        assert port_holder(server.getsockname()[1]).startswith(f"process {os.getpid()} (")
 
 
 def test_who_has_opened_a_connection_from_a_port_is_named():
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
-        assert holder(client.getsockname()[1]).startswith(f"process {os.getpid()} (")
+        assert port_holder(client.getsockname()[1]).startswith(f"process {os.getpid()} (")
 
 
 def test_one_that_nobody_here_has_is_another_processes():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert holder(port) == "another process"
+    assert port_holder(port) == "another process"

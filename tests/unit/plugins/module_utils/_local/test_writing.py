@@ -105,5 +105,5 @@ def test_keys_that_have_gone_are_told(folder: Path, damage: str) -> None:
 def test_users_that_cannot_be_read_are_told(folder: Path, content: bytes) -> None:
     files.write_file(folder / "tokens-1.csv", content)
     with pytest.raises(FleetError) as refused:
-        converge.kept_spec(folder, STATE, "1.36")
+        converge.recorded_spec(folder, STATE, "1.36")
     assert refused.value.code == "state-unreadable"

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.cluster.eviction_cost import (
     PodCost,
     eviction_cost,
-    is_empty,
+    is_cost_of_empty_node,
     lifetime_remaining,
     node_cost,
 )
@@ -36,8 +36,8 @@ def test_a_pod_costs_from_minus_10_to_10(pod: PodCost, expected: float) -> None:
 
 
 def test_pods_of_daemon_sets_and_negative_costs_leave_a_node_empty() -> None:
-    assert is_empty(node_cost([PodCost(daemon_set=True), PodCost(deletion_cost="-2147483647")]))
-    assert not is_empty(node_cost([PodCost()]))
+    assert is_cost_of_empty_node(node_cost([PodCost(daemon_set=True), PodCost(deletion_cost="-2147483647")]))
+    assert not is_cost_of_empty_node(node_cost([PodCost()]))
 
 
 def test_what_is_left_of_a_lifetime() -> None:

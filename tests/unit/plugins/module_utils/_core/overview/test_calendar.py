@@ -10,8 +10,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.calendar import (
     ASSUMED_NODES,
     YEAR,
+    budget_sentence,
     pool_calendar,
-    sentence,
     with_freezes,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.timing.maintenance import NamedFreeze
@@ -97,6 +97,6 @@ def test_whatever_stands_in_place_of_metadata_there_is_a_calendar():
 
 
 def test_budgets_in_words():
-    assert sentence(Budget(nodes="10%")) == "at most 10% of its nodes"
-    told = sentence(Budget(nodes="0", schedule="0 9 * * 1-5", duration="8h", reasons=("Drifted",)))
+    assert budget_sentence(Budget(nodes="10%")) == "at most 10% of its nodes"
+    told = budget_sentence(Budget(nodes="0", schedule="0 9 * * 1-5", duration="8h", reasons=("Drifted",)))
     assert told == 'at most 0 nodes for Drifted, from "0 9 * * 1-5" (UTC) on for 8h'

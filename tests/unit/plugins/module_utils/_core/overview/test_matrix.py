@@ -11,7 +11,11 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.placeme
     PerClusterPlacementStatus,
     PlacementStatus,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.matrix import clusters_amiss, failing, late
+from ansible_collections.gitops.fleet.plugins.module_utils._core.overview.matrix import (
+    failing,
+    late,
+    standing_by_cluster,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import Condition
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -36,7 +40,7 @@ def test_what_was_not_available_yet_has_not_failed():
         "a": "was not available yet at 2026-03-02T09:00:00Z: 1 of 3 objects",
         "c": "was not available yet",
     }
-    found = clusters_amiss(status)
+    found = standing_by_cluster(status)
     assert found["a"] == (
         "not known to be Available",
         "not available yet: 1 of 3 objects, seen at 2026-03-02T09:00:00Z",

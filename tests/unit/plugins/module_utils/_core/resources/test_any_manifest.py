@@ -30,7 +30,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.envel
     side_effect_findings,
     unpacked,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import hash_place
+from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import hash_order_key
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.overrides.overrides import (
     acting,
     attached,
@@ -120,7 +120,7 @@ def test_the_order_of_manifests_does_not_matter(manifests: list[Manifest], data:
     shuffled = data.draw(st.permutations(manifests))
 
     def ordered(found: list[Manifest]) -> list[Manifest]:
-        return sorted(found, key=lambda each: hash_place(identify(each)))
+        return sorted(found, key=lambda each: hash_order_key(identify(each)))
 
     assert ordered(manifests) == ordered(shuffled)
     one, other = (select(SELECTORS, catalog_of(each, likely_scopes(each))) for each in (manifests, shuffled))

@@ -12,7 +12,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.identit
 from ansible_collections.gitops.fleet.plugins.module_utils._core.resources.order import (
     LAST_WAVE,
     apply_wave,
-    hash_place,
+    hash_order_key,
 )
 
 
@@ -34,7 +34,7 @@ MIXED = [
 
 
 def in_hash_order(manifests: t.Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
-    return sorted(manifests, key=lambda each: hash_place(identify(each)))
+    return sorted(manifests, key=lambda each: hash_order_key(identify(each)))
 
 
 def words(manifests: t.Iterable[t.Mapping[str, t.Any]]) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import ClusterStagedUpdateRun
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.decide import StagedState, decide
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import concurrency
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import most_in_flight
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import BindCluster, DeleteBinding
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode, encode
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NEW
@@ -70,7 +70,7 @@ def check(game: Play, out) -> None:
     stages = [[states[each.cluster_name] for each in one.clusters] for one in status.stages_status]
     configs = status.staged_update_strategy_snapshot.stages
     for index, row in enumerate(stages):
-        assert row.count("started") <= concurrency(configs[index], len(row))
+        assert row.count("started") <= most_in_flight(configs[index], len(row))
         if set(row) - {"waiting"}:
             assert all(each == "done" for earlier in stages[:index] for each in earlier)
     if any(isinstance(each, DeleteBinding) for each in out.acts):

@@ -24,7 +24,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.updates
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.meta import ObjectMeta
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.approvals import (
     MADE_BY,
-    Court,
+    ApprovalContext,
     RefusedApproval,
     judged_approval,
     refusal_words,
@@ -52,16 +52,16 @@ def gate(by: str = "anna", at: datetime | None = NOW - HOUR, created: datetime |
     return Gate(metadata=ObjectMeta(name="id", creation_timestamp=created), spec=spec, status=status)
 
 
-def court(since: datetime | None = INSTALLED, made: str = "ci", begun: str = "ci", **terms: t.Any) -> Court:
+def court(since: datetime | None = INSTALLED, made: str = "ci", begun: str = "ci", **terms: t.Any) -> ApprovalContext:
     run = object_of(laid("s{g:a}"), DIGEST_A)
     metadata = ObjectMeta(
         name="r", creation_timestamp=NOW - 6 * HOUR, annotations={DIGEST: DIGEST_A, **({MADE_BY: made} if made else {})}
     )
     run = replace(run, metadata=metadata, status=UpdateRunStatus(started_by=begun))
-    return Court(run=run, given=Terms(**terms), since=since)
+    return ApprovalContext(run=run, given=Terms(**terms), since=since)
 
 
-def why(found: Gate, before: Court, **more: t.Any) -> str:
+def why(found: Gate, before: ApprovalContext, **more: t.Any) -> str:
     given = judged_approval(found, PLACE, before, NOW, **more)
     return given.why if isinstance(given, RefusedApproval) else ""
 

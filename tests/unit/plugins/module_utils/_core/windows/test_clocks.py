@@ -20,7 +20,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.clocks 
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.fleet_windows import read_window
 from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.maintenance import openings
-from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import cut
+from ansible_collections.gitops.fleet.plugins.module_utils._core.windows.spans import clipped
 
 # Zone, clock time, instant: the hour, half an hour and a whole day are skipped; the hour and half an hour come twice.
 CASES = (
@@ -48,7 +48,7 @@ def test_both_kinds_of_windows_are_open_at_the_same_time(zone: str, clock: str, 
     every_day = MaintenanceSchedule(daily=DailySchedule(interval_days=1))
     theirs = MaintenanceWindow(schedule=every_day, duration_hours=5, start_time=f"{starts:%H:%M}", time_zone=zone)
     start, end = (starts.replace(tzinfo=UTC) + days * timedelta(days=1) for days in (-3, 3))
-    assert cut(ours.spans(start, end), start, end) == cut(openings(theirs, start, end), start, end)
+    assert clipped(ours.spans(start, end), start, end) == clipped(openings(theirs, start, end), start, end)
 
 
 def test_the_next_clock_change() -> None:

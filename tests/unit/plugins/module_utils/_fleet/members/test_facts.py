@@ -22,7 +22,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.facts 
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Member
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, bearer
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel, no_threads
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.parallel import in_parallel, no_threads_error
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._fleet.answering import (
     POD,
     Answering,
@@ -97,7 +97,7 @@ def dies() -> None:
 
 
 def finds_no_thread() -> None:
-    raise no_threads(RuntimeError("can't start new thread"))
+    raise no_threads_error(RuntimeError("can't start new thread"))
 
 
 def falls_over() -> None:

@@ -16,7 +16,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec im
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.sharing import shared_out
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import USES
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import CONNECTION_NOTES
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
 
 NAMES = [f"m{number}" for number in range(12)]
@@ -31,7 +31,7 @@ def read(clients: Clients, names: t.Sequence[str]) -> dict[str, int | FleetError
     """As a read of members does: it notes what it shows, uses and sees."""
     for name in names:
         SHOWN.add(f"a-token-that-is-shown-to-{name}")
-        USES.note(Connection(name=name, server="https://example"), f"seen of {name}")
+        CONNECTION_NOTES.note(Connection(name=name, server="https://example"), f"seen of {name}")
         clients.identities._saw(name, UID if name in ("m0", "m1", "m2", "m3") else f"{name}-{UID}")
     return {name: FleetError("unreachable", "no route", name) if name == "m5" else os.getpid() for name in names}
 
@@ -51,10 +51,10 @@ def test_what_was_learned_on_the_way_is_known_here(workers: int) -> None:
     """Tokens that were shown are taken out of every text; notes are told; a cluster of two names is found, though they
     were read by two processes."""
     clients = fleet()
-    USES.take()
+    CONNECTION_NOTES.take()
     shared_out(clients, NAMES, workers, read)
     assert all(SHOWN.without_secrets(f"a-token-that-is-shown-to-{name}") == "(hidden)" for name in NAMES)
-    assert USES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
+    assert CONNECTION_NOTES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
     assert sorted(clients.identities.seen) == sorted(NAMES)
     (note,) = clients.identities.notes()
     assert "m0 and m1 and m2 and m3 are one cluster" in note.message

@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import F
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.abreast import (
     PlacementWork,
     _due_courses,
-    abreast,
+    side_by_side,
 )
 
 LONG = 60.0
@@ -28,7 +28,7 @@ def nothing() -> None:
 def test_what_shares_no_member_runs_at_the_same_time() -> None:
     together = threading.Barrier(2, timeout=LONG)
     courses = [PlacementWork([name], lambda: together.wait() and None) for name in ("m1", "m2")]
-    assert abreast(courses, threads=16) == []
+    assert side_by_side(courses, threads=16) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -48,7 +48,7 @@ def test_on_a_member_the_order_stays_and_nothing_is_left_out(seed: int) -> None:
             at_work.difference_update(shares[place])
 
     courses = [PlacementWork(each, lambda place=place: work(place)) for place, each in enumerate(shares)]
-    assert abreast(courses, threads=draw.randint(1, 4)) == []
+    assert side_by_side(courses, threads=draw.randint(1, 4)) == []
     for member in fleet:
         order = [place for place in begun if member in shares[place]]
         assert order == sorted(order)
@@ -58,7 +58,7 @@ def test_on_a_member_the_order_stays_and_nothing_is_left_out(seed: int) -> None:
 def test_unordered_ones_do_not_wait_for_each_other() -> None:
     together = threading.Barrier(2, timeout=LONG)
     courses = [PlacementWork(["m1"], lambda: together.wait() and None) for _each in range(2)]
-    assert abreast(courses, threads=16, ordered=False) == []
+    assert side_by_side(courses, threads=16, ordered=False) == []
 
 
 def test_not_more_begin_than_give_the_threads_enough_to_do() -> None:
@@ -75,7 +75,7 @@ def test_not_more_begin_than_give_the_threads_enough_to_do() -> None:
 def test_once_one_says_so_nothing_more_begins() -> None:
     done: list[int] = []
     courses = [PlacementWork(["m1"], lambda place=place: done.append(place)) for place in range(5)]
-    assert abreast(courses, threads=16, stops=lambda: len(done) == 2) == [2, 3, 4]
+    assert side_by_side(courses, threads=16, stops=lambda: len(done) == 2) == [2, 3, 4]
     assert done == [0, 1]
 
 
@@ -95,13 +95,13 @@ def test_what_is_raised_comes_out_when_the_others_have_ended() -> None:
 
     courses = [PlacementWork(["m1"], slow), PlacementWork(["m2"], falls), PlacementWork(["m1"], nothing)]
     with pytest.raises(LookupError):
-        abreast(courses, threads=16)
+        side_by_side(courses, threads=16)
     assert done == ["slow"]
 
 
 def test_nothing_to_do() -> None:
     none: t.Sequence[PlacementWork] = ()
-    assert abreast(none, threads=16) == []
+    assert side_by_side(none, threads=16) == []
 
 
 @pytest.mark.parametrize("threads", [0, 1])
@@ -119,5 +119,5 @@ def test_with_fewer_threads_they_go_one_after_another_and_without_any_none_does(
     monkeypatch.setattr(threading.Thread, "start", limited)
     courses = [PlacementWork([f"m{place}"], lambda place=place: done.append(place)) for place in range(3)]
     with nullcontext() if threads else pytest.raises(FleetError, match="no-workers"):
-        assert abreast(courses, threads=16) == []
+        assert side_by_side(courses, threads=16) == []
     assert done == list(range(3 * threads))

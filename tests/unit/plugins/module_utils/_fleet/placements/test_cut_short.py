@@ -8,7 +8,7 @@ from __future__ import annotations
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import Problem
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.member import UPDATE, MemberStep
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome import MemberOutcome, ObjectFailure
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.cut_short import cut_short
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.cut_short import cut_short_problem
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.plan.made import CONFIG, facts, plan, wanted
 
 DUE = (MemberStep(id=CONFIG, action=UPDATE),)
@@ -17,7 +17,7 @@ FAILURE = (ObjectFailure(id=CONFIG, reason="ManifestApplyFailed", message="no"),
 
 def rest_of(names: str, *outcomes: MemberOutcome) -> str:
     """What is said last, of a placement on the clusters of these names."""
-    told = cut_short(plan(wanted(), facts(*names)), "SIGTERM", {each.cluster: each for each in outcomes})
+    told = cut_short_problem(plan(wanted(), facts(*names)), "SIGTERM", {each.cluster: each for each in outcomes})
     assert (told.code, told.where) == ("interrupted", "web")
     begin = "SIGTERM; on members this run has written nothing; "
     assert told.message.startswith(begin)

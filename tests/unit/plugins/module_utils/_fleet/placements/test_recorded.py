@@ -17,9 +17,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.his
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.recorded import (
     cluster_of,
     delete_record,
-    gathered,
     names_of,
     no_such_placement,
+    recorded_from,
     refuse_strange,
     statuses_of,
 )
@@ -109,7 +109,7 @@ PARTS: dict[str, dict[str, t.Any]] = {
 
 
 def read(parts: dict[str, dict[str, t.Any]]) -> None:
-    kept_snapshots(gathered(None, [parts["binding"]], [parts["policy"]], [parts["resources"]], "hub"))
+    kept_snapshots(recorded_from(None, [parts["binding"]], [parts["policy"]], [parts["resources"]], "hub"))
 
 
 def wrong(part: str, **changes: t.Any) -> dict[str, dict[str, t.Any]]:

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet import showing
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks import stack as stack_module
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.alone import alone
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.alone import stack_held
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.events import StackStep
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.place import place
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.stacks.stack import StackReport, carry_out_stack
@@ -173,10 +173,10 @@ def first_ended(first: Future[t.Any], seconds: float) -> None:
 
 def test_who_only_looks_is_not_kept_from_it_by_a_run(asked, tmp_path):
     where = {"project_dir": str(tmp_path / "project"), "stack": "dev", "backend_url": f"file://{tmp_path}/state"}
-    with alone(place({**where, "home": str(tmp_path / "home")})):
+    with stack_held(place({**where, "home": str(tmp_path / "home")})):
         assert asked(known=True, check=True) == [PREVIEW]
     other = place({**where, "stack": "prod", "home": str(tmp_path / "home")})
-    with alone(other):
+    with stack_held(other):
         assert asked(known=True) == [PREVIEW, UP]
 
 

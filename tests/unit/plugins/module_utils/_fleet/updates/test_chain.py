@@ -23,7 +23,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     update_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.member_plans import member_plans
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import start_run
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 FAR = {"a": "v1.33.2", "b": "v1.35.4"}
@@ -57,20 +57,20 @@ def made(session: Session, chain: bool, kind: str = "ControlPlaneOnly", target: 
 
 def test_u20_the_start_is_refused_with_the_path_and_both_ways_out_unless_it_chains(session: Session) -> None:
     with pytest.raises(FleetError) as refused:
-        started(session, made(session, chain=False, target="1.35.4"), FAR, write=False)
+        start_run(session, made(session, chain=False, target="1.35.4"), FAR, write=False)
     (problem,) = refused.value.problems
     assert (problem.code, problem.where) == ("minor-skipped", "a") and "v1.33.2 -> v1.34 -> 1.35.4" in problem.message
     assert "upgrade.chain: true" in problem.hint and "runs of its own" in problem.hint
-    assert started(session, made(session, chain=True, target="1.35.4"), FAR, write=False).changed
+    assert start_run(session, made(session, chain=True, target="1.35.4"), FAR, write=False).changed
     with pytest.raises(FleetError, match="differ in the major version"):
-        started(session, made(session, chain=True, target="2.35.4"), FAR, write=False)
+        start_run(session, made(session, chain=True, target="2.35.4"), FAR, write=False)
 
 
 def test_u20_control_planes_alone_that_would_leave_their_pools_behind_are_refused(session: Session) -> None:
     with pytest.raises(FleetError) as refused:
-        started(session, made(session, chain=True), FAR, write=False)
+        start_run(session, made(session, chain=True), FAR, write=False)
     assert {each.code for each in refused.value.problems} == {"kubelet-skew"}
-    assert started(session, made(session, chain=True, kind="Full"), FAR, write=False).changed
+    assert start_run(session, made(session, chain=True, kind="Full"), FAR, write=False).changed
 
 
 def test_u20_the_plan_has_every_step(session: Session) -> None:

@@ -28,7 +28,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.source
     update_manifests,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steering import RunEnding
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skipped, targets_of
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import skip_targets, targets_of
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 NOW = datetime(2026, 8, 17, 12, tzinfo=UTC)
@@ -106,6 +106,6 @@ def test_who_is_left_out_by_people_keeps_no_run_from_its_start(tmp_path: Path) -
     with pytest.raises(FleetError) as refused:
         conducting.refuse_unfit(session, run, UpdateManifests(), wish)
     assert [(each.code, each.where) for each in refused.value.problems] == [("no-driver", "member a")]
-    run = skipped(session, "r", targets_of(["Member:a"], wanted=True), write=True).run
+    run = skip_targets(session, "r", targets_of(["Member:a"], wanted=True), write=True).run
     assert conducting.refuse_unfit(session, run, UpdateManifests(), wish) == ()
     records.close()

@@ -227,7 +227,7 @@ def test_an_approver_is_told_that_it_does_not_count(
 
     def answer(kept: UpdateRun, name: str) -> str:
         monkeypatch.setattr(gate_completion, "_meant", lambda *_asked: (kept, next(gates_of(state))))
-        done = gate_completion.complete(
+        done = gate_completion.complete_gates(
             session, "r", gate_completion.Which(), gate_completion.Approver(name=name, since=since), "", "", write=write
         )
         return done.uncounted

@@ -32,10 +32,10 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update
     delete_run,
     keep_terms,
     known_beside,
-    restarted,
-    skipped,
-    started,
-    stopped,
+    restart_run,
+    skip_targets,
+    start_run,
+    stop_run,
     superseded,
     targets_of,
 )
@@ -203,10 +203,10 @@ def test_of_a_run_that_is_nowhere_the_files_are_asked_for(records: Records) -> N
 def test_a_restart_is_of_a_run_that_was_started_alone(records: Records) -> None:
     session = Session(records=records, holder="tests", clock=now)
     run = define_run(records, "r", given(control_planes("r")), write=True).run
-    assert not restarted(session, run, write=True).changed
-    run = started(session, run, {}, write=True).run
-    assert not restarted(session, run, write=True).changed, "it is on its way"
-    again = restarted(session, stopped(session, "r", write=True).run, write=True)
+    assert not restart_run(session, run, write=True).changed
+    run = start_run(session, run, {}, write=True).run
+    assert not restart_run(session, run, write=True).changed, "it is on its way"
+    again = restart_run(session, stop_run(session, "r", write=True).run, write=True)
     assert again.changed and not again.run.status.stop_requested
 
 
@@ -216,14 +216,14 @@ def test_a_run_with_long_errors_takes_commands(records: Records) -> None:
         for api, kind in ((CLUSTER_API, "MemberCluster"), (FLEET_API, "FleetMember")):
             records.create({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": {}})
     run = define_run(records, "r", given(control_planes("r")), write=True).run
-    started(session(records), run, {}, write=True)
+    start_run(session(records), run, {}, write=True)
     stored = records.get("UpdateRun", "r")
     assert stored
     _first, *others = stored["status"]["stages"][0]["groups"][0]["members"]
     for row in others:
         row |= {"status": {"state": "Failed"}, "reason": "UpgradeFailed", "message": "x" * (LIMIT // 30)}
     records.replace(stored)
-    assert skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).changed
+    assert skip_targets(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).changed
     kept = records.get("UpdateRun", "r")
     assert kept and size_of_json(kept["status"]) <= LIMIT
 
@@ -242,12 +242,12 @@ def test_a_run_that_is_refused_for_a_busy_member_starts_once_that_is_skipped(rec
     wanted["spec"]["onConflict"] = "refuse"
     run = define_run(records, "r", given(wanted), write=True).run
     with pytest.raises(FleetError) as refused:
-        started(session(records), run, {}, write=True)
+        start_run(session(records), run, {}, write=True)
     assert [(each.code, each.message) for each in refused.value.problems] == [
         ("member-busy", f"{operation} is in flight")
     ]
-    run = skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).run
-    assert started(session(records), run, {}, write=True).changed
+    run = skip_targets(session(records), "r", targets_of(["Member:a"], wanted=True), write=True).run
+    assert start_run(session(records), run, {}, write=True).changed
 
 
 def test_a_run_that_was_made_again_before_the_lease_was_taken_is_another(records: Records) -> None:
@@ -302,7 +302,7 @@ def test_of_recorded_runs_that_have_failed_those_are_named_for_which_a_newer_one
     at += timedelta(minutes=1)
     newer = define_run(records, "new", given(control_planes("new")), write=True).run
     assert superseded([failed, newer], known_beside(records, [failed, newer])) == {}, "it was not started"
-    newer = started(session(records), newer, {}, write=True).run
+    newer = start_run(session(records), newer, {}, write=True).run
     assert superseded([failed, newer], known_beside(records, [failed, newer])) == {"old": newer}
     records.close()
 
@@ -317,7 +317,7 @@ def test_terms_stay_with_the_run_for_whoever_carries_it_on(records: Records) -> 
     four_eyes = Terms(self_approval=False, expires=timedelta(hours=1))
     kept = keep_terms(session, define_run(records, "r", given, write=True).run, four_eyes)
     assert kept_terms(kept.metadata.annotations) == four_eyes and said == []
-    run = started(session, keep_terms(session, kept, Terms()), {}, write=True, who="anna").run
+    run = start_run(session, keep_terms(session, kept, Terms()), {}, write=True, who="anna").run
     assert kept_terms(run.metadata.annotations) == four_eyes
     assert said == ["r: approvals are judged by the terms that the run keeps: allow_self_approval=false, "
                     "approval_expires=3600"]  # fmt: skip
@@ -337,7 +337,7 @@ def test_a_run_keeps_no_terms_by_which_a_passed_gate_would_not_have_been(records
 def test_what_is_skipped_before_the_start_stays_so_when_the_run_is_laid_out_anew(records: Records) -> None:
     """D3-59. A cluster that joins, or another definition, makes it another run to approve, and brings nobody back."""
     define_run(records, "r", given(control_planes("r")), write=True)
-    skipped(session(records), "r", targets_of(["Member:a"], wanted=True), write=True, reason="a fair")
+    skip_targets(session(records), "r", targets_of(["Member:a"], wanted=True), write=True, reason="a fair")
     for kind, api in (("MemberCluster", CLUSTER_API), ("FleetMember", FLEET_API)):
         records.create({"apiVersion": api, "kind": kind, "metadata": {"name": "b"}, "spec": {}})
     edited = control_planes("r")
@@ -347,7 +347,7 @@ def test_what_is_skipped_before_the_start_stays_so_when_the_run_is_laid_out_anew
             run = define_run(records, "r", wanted, write=write).run
             rows = [(row.name, row.status.state, row.message) for row in run.status.members]
             assert rows == [("a", "Skipped", "skipped on request: a fair"), ("b", "NotStarted", "")]
-    assert started(session(records), run, {}, write=True).changed
+    assert start_run(session(records), run, {}, write=True).changed
 
 
 def test_a_cluster_that_joins_and_is_in_no_group_of_the_run_is_told_when_that_is_looked_at_again(

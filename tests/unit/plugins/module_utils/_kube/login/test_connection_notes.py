@@ -8,11 +8,11 @@ from __future__ import annotations
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.errors import ApiError
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import USES
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import CONNECTION_NOTES
 
 
 def test_each_is_told_once_when_it_was_used():
-    USES.take()
+    CONNECTION_NOTES.take()
     clients = [
         KubeClient(Connection("https://127.0.0.1:1", name=name, insecure=True, notes=notes))
         for name, notes in (("m2", ("a",)), ("m1", ("a", "b")), ("safe", ()), ("unused", ("a",)))
@@ -22,5 +22,5 @@ def test_each_is_told_once_when_it_was_used():
             client.get("/version")
         except ApiError as error:
             assert error.code == "unreachable"
-    assert USES.take() == {"m1": ["a", "b"], "m2": ["a"]}
-    assert USES.take() == {}
+    assert CONNECTION_NOTES.take() == {"m1": ["a", "b"], "m2": ["a"]}
+    assert CONNECTION_NOTES.take() == {}

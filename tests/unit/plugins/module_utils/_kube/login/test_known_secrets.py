@@ -15,8 +15,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection, Credential
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import (
     KnownSecrets,
+    other_secrets_of,
     passwords_in,
-    private_to,
     secrets_of,
 )
 from hypothesis import given
@@ -140,8 +140,8 @@ def test_what_is_known_of_a_connection():
     )
     pem = b"-----BEGIN KEY-----\nAAAABBBBCCCC\nDDDDEEEEFFFF\n-----END KEY-----\n"
     asked = Connection("https://a:6443", client_key=pem, impersonate=(("Impersonate-User", "jo"),))
-    assert set(private_to(asked, Credential())) == {"AAAABBBBCCCC", "DDDDEEEEFFFF", "jo"}
-    assert "-----BEGIN KEY-----" not in private_to(asked, Credential())
+    assert set(other_secrets_of(asked, Credential())) == {"AAAABBBBCCCC", "DDDDEEEEFFFF", "jo"}
+    assert "-----BEGIN KEY-----" not in other_secrets_of(asked, Credential())
 
 
 @pytest.mark.parametrize(

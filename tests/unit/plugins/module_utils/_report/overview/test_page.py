@@ -15,7 +15,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._report.markdown impo
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.comment import overview_markdown
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.page import report_page
 from ansible_collections.gitops.fleet.plugins.module_utils._report.overview.summary import (
-    counted,
+    counted_words,
     overview_counts,
     overview_text,
 )
@@ -137,7 +137,7 @@ def test_kubelets_newer_than_their_server_are_not_behind_it():
     assert "Kubelets newer than their API server, which Kubernetes does not support" in told
     assert "| c-0 | v1.35.0 | v1.37.0 | 2 |" in told and "behind" not in told
     words = "cluster with kubelets newer than its API server"
-    assert ("too new", "1", words) in counted(data) and f"<strong>1</strong>{words}" in report_page(data)
+    assert ("too new", "1", words) in counted_words(data) and f"<strong>1</strong>{words}" in report_page(data)
 
 
 def test_an_object_that_a_look_found_gone_is_missing():
@@ -181,11 +181,11 @@ def test_what_has_changed_is_told_in_the_terminal_too():
 
 def test_numbers_have_their_words_and_what_grows_old_is_told_only_where_there_is_any():
     data = report(1)
-    assert [words for _name, _number, words in counted(data)][:2] == ["cluster", "of them not ready"]
-    assert not any("certificate" in words for _name, _number, words in counted(data))
+    assert [words for _name, _number, words in counted_words(data)][:2] == ["cluster", "of them not ready"]
+    assert not any("certificate" in words for _name, _number, words in counted_words(data))
     data["clusters"][0]["certificate"] = {"which": "client", "ends": "x", "days": 3}
     data["clusters"][0]["kubelets"] = _kubelets("v1.30.1", "v1.30.1", behind=5)
-    told = {name: (number, words) for name, number, words in counted(data)}
+    told = {name: (number, words) for name, number, words in counted_words(data)}
     assert told["ending"] == ("1", "certificate that has ended, or ends within 30 days")
     assert told["too old"] == ("1", "cluster with kubelets too old for its API server")
 

@@ -25,8 +25,8 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.memb
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.member_nodes import (
     MemberNodes,
-    kept,
     made_of,
+    needed_manifest,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.disruption.members.nodes_snapshot import (
     NodesSnapshot,
@@ -277,10 +277,12 @@ def test_a_file_holds_what_is_needed_and_no_word_that_others_wrote_elsewhere() -
     container = {"name": "c", "image": "i", "env": [{"name": "A", "value": "secret"}]}
     metadata = {"name": "p", "namespace": "x", "annotations": annotations}
     pod = {"metadata": metadata, "spec": {"nodeName": "a", "containers": [container]}}
-    found = kept("Pod", pod)
+    found = needed_manifest("Pod", pod)
     assert "secret" not in str(found) and found["metadata"]["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
     assert made_of("Pod", found) == made_of("Pod", {**pod, "metadata": found["metadata"]})
-    assert "secret" not in str(kept("NodeClass", {"metadata": {"name": "c"}, "spec": {"userData": "secret"}}))
+    assert "secret" not in str(
+        needed_manifest("NodeClass", {"metadata": {"name": "c"}, "spec": {"userData": "secret"}})
+    )
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ def test_a_file_holds_what_is_needed_and_no_word_that_others_wrote_elsewhere() -
 )
 def test_a_part_of_a_manifest_that_is_something_else_is_told(kind: str, part: Document) -> None:
     odd = {"metadata": {"name": "a"}, "spec": {}, **part}
-    for read_part in (kept, made_of) if kind == "DaemonSet" else (kept,):
+    for read_part in (needed_manifest, made_of) if kind == "DaemonSet" else (needed_manifest,):
         with pytest.raises(FleetError) as refused:
             read_part(kind, odd)
         assert (refused.value.code, refused.value.where) == ("undecodable", kind)
@@ -314,7 +316,7 @@ def test_what_is_written_is_read_again() -> None:
         captured_at=NOW,
         members=(one,),
         failed={"m2": Problem("timeout", "slow", "m2")},
-        documents={"m1": {"Node": [kept("Node", node("a"))]}},
+        documents={"m1": {"Node": [needed_manifest("Node", node("a"))]}},
     )
     document = write_nodes(written)
     again = read_nodes(document, "nodes.json", NOW)

@@ -146,10 +146,8 @@ def test_without_a_file_nothing_is_known_of_the_network() -> None:
 def test_a_subnet_that_was_probed_needs_nobody_to_look_d0_46() -> None:
     reached = read_network({**FILE, "reached": [NEW.upper()]}, "network.json")
     found = changed({"vnetSubnetID": NEW}, reached)
-    assert found.needs_no_confirmation and "subnet-routes-unconfirmed" not in {each.code for each in found.findings}
-    assert not changed(
-        {"vnetSubnetID": NEW}, read_network({**FILE, "reached": [OLD]}, "network.json")
-    ).needs_no_confirmation
+    assert found.routes_confirmed and "subnet-routes-unconfirmed" not in {each.code for each in found.findings}
+    assert not changed({"vnetSubnetID": NEW}, read_network({**FILE, "reached": [OLD]}, "network.json")).routes_confirmed
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.approving import (
     NOBODY,
     STARTED_BY,
-    StagedCourt,
+    ApprovalTerms,
     approver_of,
     signature,
     signed_by,
@@ -47,12 +47,14 @@ def request(message: str, *, created: datetime = MADE, at: datetime = NOW, **mor
     )
 
 
-def court(terms: Terms = ANY, maker: str = "mia", since: datetime | None = SINCE, starter: str = "stan") -> StagedCourt:
+def court(
+    terms: Terms = ANY, maker: str = "mia", since: datetime | None = SINCE, starter: str = "stan"
+) -> ApprovalTerms:
     named = {MADE_BY: maker, STARTED_BY: starter}
     annotations = {key: name for key, name in named.items() if name}
     metadata = ObjectMeta(name="web", creation_timestamp=MADE, annotations=annotations)
     spec = StagedUpdateRunSpec(placement_name="web", staged_rollout_strategy_name="rings")
-    return StagedCourt(
+    return ApprovalTerms(
         run=ClusterStagedUpdateRun(metadata=metadata, spec=spec), digest=DIGEST, given=terms, since=since
     )
 
@@ -104,7 +106,7 @@ def test_a_signed_one_that_the_hub_vouches_for_counts(terms: Terms) -> None:
         ),
     ],
 )
-def test_what_does_not_count(asked: ClusterApprovalRequest, judged: StagedCourt, why: str) -> None:
+def test_what_does_not_count(asked: ClusterApprovalRequest, judged: ApprovalTerms, why: str) -> None:
     assert why in why_not_counted(asked, judged, NOW)
     assert why_not_counted(asked, court(), NOW) == "", "unless somebody asks for it"
 

@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.strategy import StageConfig
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.update_run import StagedUpdateRunStatus
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.layout import (
-    concurrency,
     laid_out,
+    most_in_flight,
     without_approval_waits,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunRefused
@@ -116,7 +116,7 @@ def test_a_waiting_time_of_an_approval_is_dropped():
     [(1, 5, 1), (3, 2, 3), ("25%", 7, 1), ("50%", 3, 1), ("10%", 1, 1), ("70%", 10, 7), ("100%", 4, 4), (0, 4, 1)],
 )
 def test_concurrency_rounds_down_and_is_one_at_least(value, clusters, expected):
-    assert concurrency(replace(StageConfig(name="all"), max_concurrency=value), clusters) == expected
+    assert most_in_flight(replace(StageConfig(name="all"), max_concurrency=value), clusters) == expected
 
 
 def test_upstream_finds_a_malformed_concurrency_later():

@@ -13,9 +13,9 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.staged.
     StagedUpdateRun,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.standing import (
+    last_newer_run,
     made_good_by,
     message_for_people,
-    newer_run,
     standing_of,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.codec import decode
@@ -110,9 +110,9 @@ def test_a_run_that_failed_is_made_good_by_one_that_has_begun_after_it_and_succe
 def test_the_newest_run_after_one_that_failed_is_what_goes_on():
     """Whatever became of it; one that has not begun, or began before it, is none."""
     failed, newer, last = begun("f", 1, "Failed"), begun("n", 2), begun("a", 3, "Failed")
-    assert newer_run(failed, [last, newer]) == last and newer_run(newer, [failed]) is None
-    assert newer_run(failed, [newer, begun("w", None, "NotStarted"), begun("o", 4, placement="till")]) == newer
-    assert newer_run(begun("w", None, "NotStarted"), [newer]) is None
+    assert last_newer_run(failed, [last, newer]) == last and last_newer_run(newer, [failed]) is None
+    assert last_newer_run(failed, [newer, begun("w", None, "NotStarted"), begun("o", 4, placement="till")]) == newer
+    assert last_newer_run(begun("w", None, "NotStarted"), [newer]) is None
 
 
 def test_one_that_fails_as_superseded_long_after_the_newer_one_has_succeeded_is_made_good_by_it():

@@ -32,7 +32,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.conduc
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.defining import define_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.run_record import read_run
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.sources import update_manifests
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import start_run
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
 EXAMPLES = Path(__file__).parents[7] / "examples" / "updates"
@@ -223,7 +223,7 @@ class Setup:
         spec = {"managedClusterUpdate": update}
         run = {"apiVersion": FLEET_API, "kind": "UpdateRun", "metadata": {"name": "run"}, "spec": spec}
         made = define_run(self.records, "run", update_manifests([], [run], strict=False), write=True).run
-        started(session, made, {}, True)
+        start_run(session, made, {}, True)
         wish = ConductOptions(
             drivers=self.options,
             operations=str(self.folder / "operations"),

@@ -30,14 +30,14 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.keeping import
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.members import Clients
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.permits import NO_WINDOW
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.crew import member_worker
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.crew.worker_crew import hired
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.crew.worker_crew import runners_for
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.look import ApplyOptions, MemberRunners
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.on_member.member_apply import (
     MemberTask,
     Seen,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection import Connection
-from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import USES
+from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.connection_notes import CONNECTION_NOTES
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.known_secrets import SHOWN
 
 LONG = 120.0
@@ -69,7 +69,7 @@ def crew(
     monkeypatch: pytest.MonkeyPatch, work: Work, workers: int = 2, clients: Clients | None = None, told: t.Any = None
 ) -> t.ContextManager[MemberRunners]:
     monkeypatch.setattr(member_worker, "on_one_member", work)
-    return hired(clients or fleet(*NAMES), plan(*NAMES), ApplyOptions(workers=workers, threads=4), told)
+    return runners_for(clients or fleet(*NAMES), plan(*NAMES), ApplyOptions(workers=workers, threads=4), told)
 
 
 def done(runners: MemberRunners, each: MemberTask, window: int = NO_WINDOW) -> MemberOutcome:
@@ -126,7 +126,7 @@ def test_members_that_could_be_one_cluster_are_asked_by_one_worker(monkeypatch: 
 
 def test_there_are_no_more_workers_than_members(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(member_worker, "on_one_member", by_whom)
-    with hired(fleet(), plan("m1"), ApplyOptions(workers=40)) as runners:
+    with runners_for(fleet(), plan("m1"), ApplyOptions(workers=40)) as runners:
         assert runners.does is None
 
 
@@ -351,17 +351,17 @@ def test_a_secret_that_one_worker_shows_is_hidden_in_what_another_hears(monkeypa
 def test_what_was_learned_of_clusters_and_connections_is_known_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def learns(clients: Clients, each: MemberTask) -> MemberOutcome:
         clients.identities._saw(each.cluster, f"{each.cluster}-{UID}")
-        USES.note(Connection(name=each.cluster, server="https://example"), f"seen of {each.cluster}")
+        CONNECTION_NOTES.note(Connection(name=each.cluster, server="https://example"), f"seen of {each.cluster}")
         each.say(f"{each.cluster} waits")
         return MemberOutcome(cluster=each.cluster)
 
     clients, said = fleet(*NAMES), list[str]()
-    USES.take()
+    CONNECTION_NOTES.take()
     with crew(monkeypatch, learns, clients=clients) as runners:
         for name in NAMES:
             done(runners, task(name, say=said.append))
     assert clients.identities.seen == {name: f"{name}-{UID}" for name in NAMES}
-    assert USES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
+    assert CONNECTION_NOTES.take() == {name: [f"seen of {name}"] for name in sorted(NAMES)}
     assert said == [f"{name} waits" for name in NAMES]
 
 
@@ -374,7 +374,7 @@ def hangs(_clients, each):
     os.write(1, b"%d\\n" % os.getpid())
     threading.Event().wait()
 member_worker.on_one_member = hangs
-with here.hired(here.fleet(), here.plan("m1", "m2", "m3"), here.ApplyOptions(workers=3)) as runners:
+with here.runners_for(here.fleet(), here.plan("m1", "m2", "m3"), here.ApplyOptions(workers=3)) as runners:
     pids = [each for each in os.popen(f"ps -o pid= --ppid {os.getpid()}").read().split()]
     os.write(1, (" ".join(pids) + "\\n").encode())
     runners.pool.run({"m1": lambda: here.done(runners, here.task("m1"))})

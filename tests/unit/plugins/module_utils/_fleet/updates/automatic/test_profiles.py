@@ -312,20 +312,20 @@ def test_members_with_node_pools_are_no_silent_loss(month: Month) -> None:
 
 def test_what_keeps_one_run_from_its_start_keeps_no_other_and_passes(month: Month, monkeypatch: Patch) -> None:
     """A killed evaluation leaves the same behind."""
-    begin = profiles_module.started
+    begin = profiles_module.start_run
 
     def refused(session: Session, run: t.Any, *arguments: t.Any) -> t.Any:
         if run.name.startswith("fast"):
             raise FleetError("member-busy", "another-0.m2.1 is in flight", "m2")
         return begin(session, run, *arguments)
 
-    monkeypatch.setattr(profiles_module, "started", refused)
+    monkeypatch.setattr(profiles_module, "start_run", refused)
     (fast, slow) = month.tick(catalogue("1.34.8", "1.35.4"), *profiles()).profiles
     assert (fast.made, fast.started, slow.made, slow.started) == (True, False, True, True)
     assert [each.code for each in fast.found.reasons if not each.member] == ["member-busy"]
     stored = month.records.get("AutoUpgradeProfile", "fast")
     assert stored and stored["status"]["lastTriggerError"]["code"] == "member-busy"
-    monkeypatch.setattr(profiles_module, "started", begin)
+    monkeypatch.setattr(profiles_module, "start_run", begin)
     foretold = month.tick(write=False).profiles[0]
     assert foretold.run == fast.run
     (again, _slow) = month.tick().profiles
@@ -339,7 +339,7 @@ def test_what_is_refused_again_and_again_changes_nothing(month: Month, monkeypat
     def refused(*_arguments: t.Any) -> t.NoReturn:
         raise FleetError("forbidden", "updateruns/status may not be updated")
 
-    monkeypatch.setattr(profiles_module, "started", refused)
+    monkeypatch.setattr(profiles_module, "start_run", refused)
     assert month.tick(catalogue("1.34.8", "1.35.4"), *profiles()).changed
     told = month.records.events("AutoUpgradeProfile", "fast")
     for _tick in range(3):

@@ -48,7 +48,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.
     commanded,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.pool_rotation import PoolTask
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import started
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.update_run import start_run
 from ansible_collections.gitops.fleet.plugins.module_utils._report.upgrade_plan_text import upgrade_plan_text
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 
@@ -248,7 +248,7 @@ def test_images_that_are_the_same_for_all_are_approved_with_the_run(cloud: Cloud
     assert cloud.made("images", **update).status.digest != seen and chosen() == ["Linux-3"]
     cloud.offer(offered())
     assert cloud.made("images", **update).status.digest == seen and chosen() == ["Linux-2"]
-    assert started(cloud.session(), read_run(cloud.records, "images"), {}, write=True).changed
+    assert start_run(cloud.session(), read_run(cloud.records, "images"), {}, write=True).changed
     cloud.offer(newer)
     assert cloud.conduct("images", cloud.command()).outcome == "done"
     assert chosen() == ["Linux-2"] and cloud.told(".image") == ["Linux-2"] * 2
@@ -334,7 +334,7 @@ def test_the_next_attempt_goes_on_with_the_pool(cloud: Cloud) -> None:
     (row,) = (each for each in read_run(cloud.records, "whole").status.members if each.name == "b")
     assert row.message.startswith("pool blue: ended with exit code 3")
     (cloud.folder / "b.stuck").unlink()
-    started(cloud.session(), read_run(cloud.records, "whole"), {}, write=True)
+    start_run(cloud.session(), read_run(cloud.records, "whole"), {}, write=True)
     assert cloud.conduct("whole", cloud.command()).outcome == "done"
     assert cloud.lines("begun.log") == ["a", "b"] and len(cloud.lines("pools.log")) == 3
     assert cloud.told("") == cloud.told(".blue") == [NEW, NEW]

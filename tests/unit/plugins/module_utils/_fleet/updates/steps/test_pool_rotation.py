@@ -42,7 +42,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._fleet.updates.steps.
     PoolEnd,
     PoolRotations,
     PoolTask,
-    briefly,
+    pool_line_teller,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._store.sqlite import SqliteRecords
 from ansible_collections.gitops.fleet.tests.data.maintenance_parts import maintenance
@@ -72,7 +72,7 @@ def test_a_pool_tells_of_its_nodes_without_the_names_of_run_and_rotation(tmp_pat
     task = a_task(tmp_path, "prod-eu-1", lambda text: said.append(f"  prod-eu-1 {text}"))
     why = Blocker("budget", f"NodeRotation {name} on prod-eu-1: full")
     held = (HeldBack("prod-eu-1/prod-eu-1-work-2-3311e", (why,)),)
-    telling = RotationTelling(name, briefly(task, name), lambda *_each: None, lambda: held)
+    telling = RotationTelling(name, pool_line_teller(task, name), lambda *_each: None, lambda: held)
     old = NodeProgress(name="prod-eu-1/prod-eu-1-work-1-8b742", phase="Draining", attempts=1)
     telling.stored(RotationState(nodes=(old,)), NOW)
     gone = replace(old, phase="Rotated", code="rotated", text="had 1", replacement="prod-eu-1/prod-eu-1-work-1-c2217")
