@@ -7,6 +7,7 @@ refusal (``digest-mismatch``) of another."""
 from __future__ import annotations
 
 from ..errors import FleetError
+from .listed import number_of
 
 SHORTEST = 12
 ALGORITHM = "sha256:"
@@ -31,7 +32,7 @@ def too_short_words(given: str) -> str:
     """What a message adds about a digest of fewer than 12 digits: ``; it has 5 digits and needs 12 at least``; empty
     for others."""
     count = len(_digits(given))
-    return f"; it has {count} digits and needs {SHORTEST} at least" if count < SHORTEST else ""
+    return f"; it has {number_of(count, 'digit')} and needs {SHORTEST} at least" if count < SHORTEST else ""
 
 
 def _digits(digest: str) -> str:

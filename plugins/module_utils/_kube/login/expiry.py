@@ -25,7 +25,9 @@ def certificate_ends(pem: bytes) -> datetime | None:
     except ImportError:
         return None  # a less exact message is all that is lost
     try:
-        return x509.load_pem_x509_certificate(pem).not_valid_after_utc
+        certificate = x509.load_pem_x509_certificate(pem)
+        # Before version 42 of the package there is only an instant without a zone, which is in UTC.
+        return getattr(certificate, "not_valid_after_utc", None) or certificate.not_valid_after.replace(tzinfo=UTC)
     except ValueError:
         return None
 

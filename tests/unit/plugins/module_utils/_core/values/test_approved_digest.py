@@ -22,3 +22,8 @@ def test_what_is_shown_can_be_given_back(given):
 def test_anything_else_approves_nothing(given):
     assert not approves(given, DIGEST) and not approves(given, "")
     assert bool(too_short_words(given)) == (len(given.removeprefix("sha256:")) < 12)
+
+
+def test_how_short_it_is_is_said_in_good_words():
+    assert too_short_words("sha256:a") == "; it has 1 digit and needs 12 at least"
+    assert too_short_words("ab") == "; it has 2 digits and needs 12 at least"

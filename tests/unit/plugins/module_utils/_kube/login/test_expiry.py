@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.expiry import (
@@ -48,6 +49,13 @@ def test_the_life_of_a_token_is_what_was_granted(claims, life):
 )
 def test_a_token_that_does_not_tell(token):
     assert token_ends(token) is None
+
+
+def test_the_end_of_a_certificate_in_older_versions_of_the_library(monkeypatch):
+    """Before 42 it has no instant with a zone."""
+    older = SimpleNamespace(not_valid_after=datetime(2026, 1, 1))
+    monkeypatch.setattr("cryptography.x509.load_pem_x509_certificate", lambda _pem: older)
+    assert certificate_ends(b"a certificate") == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("pem", [b"", b"no certificate"])
