@@ -52,6 +52,16 @@ def is_impossible_name(text: str) -> bool:
         return True
 
 
+def is_there(path: Path) -> bool:
+    """Whether something is at the path; OSError where that cannot be told, as for want of rights (which ``exists`` of
+    Python 3.14 takes for no)."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def read_file(path: Path, most: int) -> bytes:
     """All bytes of a regular file, or of one that a link leads to; ``most`` is how many it may have.
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..._core.errors import FleetError
+from ..._kube.files import is_there
 from ..._local import processes
 from ..._local.locks import make_folder, unwritable_as_error
 from ..._local.private import own_folder, write_private
@@ -168,7 +169,7 @@ def _look(folder: Path, reference: str) -> OperationProgress:
         return OperationProgress(state=UNKNOWN, message=f"the operation was begun {place_words(there.reference)}")
     if result is None and alive:
         return OperationProgress(state=IN_PROGRESS, message=output(folder, 1))
-    if result is None and not folder.exists():  # removed in this very moment
+    if result is None and not is_there(folder):  # removed in this very moment
         return _not_there(folder, reference)
     if result is None:
         result = _clear_up(folder)
@@ -271,7 +272,7 @@ def _not_there(folder: Path, reference: str) -> OperationProgress:
 
 def _was_deleted(folder: Path) -> bool:
     """Whether it was begun in this folder, which is gone by now."""
-    return (folder.parent / BEGUN / folder.name).exists() and not folder.exists()
+    return is_there(folder.parent / BEGUN / folder.name) and not is_there(folder)
 
 
 def _process_of(folder: Path) -> _Process | None:

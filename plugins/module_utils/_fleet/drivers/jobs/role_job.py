@@ -25,6 +25,7 @@ from ...._kube.access import version
 from ...._kube.client import KubeClient
 from ...._kube.documents import unusable_answer
 from ...._kube.errors import ApiError
+from ...._kube.files import is_there
 from ...._local.locks import make_folder, unwritable_as_error
 from ...._local.private import write_private
 from ...members.carried import carried_kubeconfig
@@ -245,7 +246,7 @@ class RoleJobDriver:
 
     def _was_begun_here(self, work: Work) -> bool:
         """Whether this machine has noted that it began it."""
-        return self._noted(work).exists()
+        return is_there(self._noted(work))
 
     def _pods(self, job: Document) -> list[Document]:
         """The pods of the Job, the newest last; none where they cannot be read."""

@@ -84,6 +84,14 @@ def test_names_that_no_file_can_have(tmp_path: Path) -> None:
             assert caught.value.strerror == "no file can have this name"
 
 
+def test_what_cannot_be_told_is_not_taken_for_absent(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert files.is_there(tmp_path / "file") and files.is_there(tmp_path)
+    assert not files.is_there(tmp_path / "none") and not files.is_there(tmp_path / "file" / "below")
+    with pytest.raises(OSError):
+        files.is_there(tmp_path / ("long" * 100))
+
+
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for size in (0, 1, LIMIT):
