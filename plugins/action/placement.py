@@ -159,7 +159,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
     only_would = run_of.check_mode and report.changed and options["state"] in ENDING
     lines = [ONLY_WOULD] if only_would else []
     lines += [*notes_before_plan(report.plan.findings), *report.evacuation.lines]
-    lines += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    lines += [line for plan in report.plan.plans for line in plan_text(plan, report.outcomes_of(plan.name))]
     lines += nothing_to_end(options["names"], report.plan.plans) if options["state"] == "absent" else []
     lines += left_to_runs(report.plan.plans, report.evacuation.evacuated)
     lines += notes_text(report.plan.findings)
@@ -224,7 +224,7 @@ def _written_answer(report: Report, options: dict[str, t.Any], run_of: Run, obse
         message="\n".join([*map(str, lacks), *(line for each in report.waits.values() for line in each.lines)]),
         resume_at=report.resume_at,
         data=data,
-        diff=[each for plan in report.plan.plans for each in plan_diff(plan, report.of(plan.name))],
+        diff=[each for plan in report.plan.plans for each in plan_diff(plan, report.outcomes_of(plan.name))],
     )
 
 

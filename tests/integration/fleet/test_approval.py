@@ -94,9 +94,9 @@ def secret(fleet: Fleet, value: str) -> Document:
 def told(fleet: Fleet, report: Report) -> str:
     """Everything that this run gives out."""
     parts = [repr(report.problems), json.dumps(report.plan.as_dict())]
-    parts += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    parts += [line for plan in report.plan.plans for line in plan_text(plan, report.outcomes_of(plan.name))]
     parts += [plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest)]
-    parts += [json.dumps(each.as_dict()) for each in report.of(fleet.name).values()]
+    parts += [json.dumps(each.as_dict()) for each in report.outcomes_of(fleet.name).values()]
     parts += [json.dumps(encode(each)) for each in report.statuses.values()]
     return "\n".join([*parts, *fleet.said])
 
@@ -129,7 +129,7 @@ def test_nothing_of_a_secret_is_told_or_kept(fleet: Fleet) -> None:
 
     server.patch(path, {"data": {"password": base64.b64encode(NEW_CANARY.encode()).decode()}})
     looked = fleet.look()
-    assert looked.changed and [each.id.name for each in looked.of(fleet.name)["m1"].drifted] == ["login"]
+    assert looked.changed and [each.id.name for each in looked.outcomes_of(fleet.name)["m1"].drifted] == ["login"]
     assert_silent(told(fleet, looked))
     fleet.resources(fleet.configmap(), secret(fleet, NEW_CANARY))
     assert_silent(told(fleet, fleet.look()) + told(fleet, fleet.apply()) + kept(fleet))

@@ -40,7 +40,7 @@ def web(fleet: Fleet, member: str) -> Document:
 def texts(report: Report) -> list[str]:
     """Plan, Markdown and difference, each as one text."""
     (plan,) = report.plan.plans
-    outcomes = report.of(plan.name)
+    outcomes = report.outcomes_of(plan.name)
     return [
         " ".join(" ".join(plan_text(plan, outcomes)).split()),
         plans_markdown([plan], "d", "f"),
@@ -101,7 +101,7 @@ def test_a_spec_that_picks_the_same_clusters_and_objects_is_recorded(fleet: Flee
     document["spec"]["revisionHistoryLimit"] = 7
     (fleet.folder / "placements" / f"{fleet.name}.yml").write_text(json.dumps(document), encoding="utf-8")
     looked = fleet.look()
-    assert looked.changed and not looked.of(fleet.name)["m1"].changes
+    assert looked.changed and not looked.outcomes_of(fleet.name)["m1"].changes
     assert fleet.apply().changed
     recorded = fleet.record() or {}
     assert recorded["spec"]["revisionHistoryLimit"] == 7 and recorded["metadata"]["generation"] == 2
@@ -117,7 +117,7 @@ def test_applied_is_not_available(fleet: Fleet) -> None:
     fleet.place()
     report = fleet.apply()
     (plan,) = report.plan.plans
-    text = " ".join(" ".join(plan_text(plan, report.of(plan.name))).split())
+    text = " ".join(" ".join(plan_text(plan, report.outcomes_of(plan.name))).split())
     assert "applied on 2 of 2 clusters, 0 of 2 available" in text
     assert f"not available yet on m1, m2: Deployment {fleet.namespace}/web" in text
     assert "look again: ansible-playbook gitops.fleet.drift" in text
@@ -127,5 +127,5 @@ def test_applied_is_not_available(fleet: Fleet) -> None:
     counts = {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1}
     fleet.servers["m1"].patch(path, {"status": {"observedGeneration": generation, **counts}})
     report = fleet.look()
-    text = " ".join(" ".join(plan_text(report.plan.plans[0], report.of(plan.name))).split())
+    text = " ".join(" ".join(plan_text(report.plan.plans[0], report.outcomes_of(plan.name))).split())
     assert "applied on 2 of 2 clusters, 1 of 2 available" in text and "not available yet on m2:" in text

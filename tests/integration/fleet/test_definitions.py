@@ -39,7 +39,7 @@ def test_a_definition_and_its_objects_are_placed_in_one_apply(file_fleet: Fleet)
     assert not fleet.apply(definition=placement).changed
     ended = fleet.end(limits=BrakeLimits(max_removals="100%"))
     assert not ended.problems
-    actions = [(each.id.kind, each.action) for each in ended.of(fleet.name)["m1"].steps]
+    actions = [(each.id.kind, each.action) for each in ended.outcomes_of(fleet.name)["m1"].steps]
     released = [("CustomResourceDefinition", "release"), ("Namespace", "release")]
     assert sorted(actions) == sorted([(kind, "prune"), *released, ("Namespace", "prune")]), "ours goes too"
 
@@ -75,7 +75,7 @@ def test_an_object_whose_version_is_not_served_any_more_is_removed_in_another(fi
     fleet.resources()
     removed = fleet.apply(limits=BrakeLimits(max_object_removals="100%"))
     assert not removed.problems
-    assert [(each.id.kind, each.action) for each in removed.of(fleet.name)["m1"].changes] == [(kind, "prune")]
+    assert [(each.id.kind, each.action) for each in removed.outcomes_of(fleet.name)["m1"].changes] == [(kind, "prune")]
     assert server.get(f"/apis/{group}/v1/namespaces/{fleet.namespace}/{plural}/one") is None
 
 

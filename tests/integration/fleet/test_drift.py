@@ -21,7 +21,7 @@ def settings(fleet: Fleet) -> str:
 
 def step(report: Report, fleet: Fleet) -> MemberStep:
     """What is done to the ConfigMap ``settings`` on m1."""
-    return next(each for each in report.of(fleet.name)["m1"].steps if each.id.name == "settings")
+    return next(each for each in report.outcomes_of(fleet.name)["m1"].steps if each.id.name == "settings")
 
 
 def placed(fleet: Fleet, strategy: Document | None = None) -> None:
@@ -178,7 +178,7 @@ def test_another_placements_object_is_refused(file_fleet: Fleet) -> None:
     document = file_fleet.placement(name=f"{file_fleet.name}-b")
     file_fleet.resources(file_fleet.configmap(color="red"))
     refused = file_fleet.apply(definition=document)
-    found = [each for each in refused.of(f"{file_fleet.name}-b")["m1"].steps if each.id.name == "settings"]
+    found = [each for each in refused.outcomes_of(f"{file_fleet.name}-b")["m1"].steps if each.id.name == "settings"]
     assert [(each.action, each.reason) for each in found] == [("refused", "FailedToTakeOver")]
     assert file_fleet.servers["m1"].data(settings(file_fleet)) == {"color": "blue"}
     file_fleet.apply(absent=True, names=(f"{file_fleet.name}-b",))

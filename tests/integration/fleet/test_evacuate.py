@@ -71,7 +71,7 @@ def taints(fleet: Fleet, name: str) -> list[Document]:
 
 
 def text(report: Report) -> str:
-    return " ".join(" ".join(plan_text(report.plan.plans[0], report.of(report.plan.plans[0].name))).split())
+    return " ".join(" ".join(plan_text(report.plan.plans[0], report.outcomes_of(report.plan.plans[0].name))).split())
 
 
 def test_a_region_is_killed_whole_and_its_placements_move(hub_regions: Fleet, local_cluster_factory: t.Any) -> None:

@@ -64,7 +64,7 @@ def scaled(fleet: Fleet, replicas: int) -> None:
 
 def step(fleet: Fleet) -> MemberStep:
     """What a look says is to be done to the Deployment."""
-    return next(each for each in fleet.look().of(fleet.name)["m1"].steps if each.id.name == "web")
+    return next(each for each in fleet.look().outcomes_of(fleet.name)["m1"].steps if each.id.name == "web")
 
 
 def placed(fleet: Fleet, *objects: Document, strategy: Document | None = None) -> None:

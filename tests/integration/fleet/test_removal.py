@@ -36,7 +36,7 @@ def foreign(fleet: Fleet, name: str) -> str:
 
 
 def steps(report: Report, fleet: Fleet, cluster: str) -> dict[str, str]:
-    return {str(each.id): each.action for each in report.of(fleet.name)[cluster].steps}
+    return {str(each.id): each.action for each in report.outcomes_of(fleet.name)[cluster].steps}
 
 
 def test_an_object_gone_from_the_files_is_pruned_and_a_foreign_one_stays(fleet: Fleet) -> None:

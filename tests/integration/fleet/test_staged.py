@@ -571,7 +571,10 @@ def test_an_apply_repairs_what_runs_have_given_and_brings_nothing_newer(fleet: F
     fleet.servers["m1"].patch(web, {"spec": {"replicas": 1}})
     fleet.servers["m2"].client.delete(web)
     looked = fleet.look()
-    assert looked.changed and {name for name, each in looked.of(fleet.name).items() if each.changes} == {"m1", "m2"}
+    assert looked.changed and {name for name, each in looked.outcomes_of(fleet.name).items() if each.changes} == {
+        "m1",
+        "m2",
+    }
     report = fleet.apply()
     assert report.changed and not report.problems
     assert images(fleet) == on(*MEMBERS) and fleet.servers["m1"].client.get(web)["spec"]["replicas"] == 3

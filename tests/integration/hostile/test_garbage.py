@@ -120,7 +120,7 @@ def test_plan_and_apply(bad: Bad, verb: str) -> None:
             found = [each for each in report.problems if each.where.startswith("m1 (") and each.code not in TOLD]
             assert not found, (path, name, found)
             assert all(each.where.startswith("m1 (") for each in report.problems), (path, name, report.problems)
-            assert not report.of(fleet.name)["m2"].error
+            assert not report.outcomes_of(fleet.name)["m2"].error
             if verb == "apply":
                 assert fleet.servers["m2"].data(fleet.namespaced("configmaps", "settings")) == {
                     "color": f"{path} {number}"
@@ -184,7 +184,7 @@ def test_discovery(bad: Bad) -> None:
             name,
             report.problems,
         )
-        assert not report.of(fleet.name)["m2"].error
+        assert not report.outcomes_of(fleet.name)["m2"].error
 
 
 def test_an_update_run_looks_at_it(bad: Bad) -> None:
@@ -211,4 +211,4 @@ def test_what_makes_us_fall_over_is_still_the_error_of_that_member(bad: Bad, mon
     (problem,) = report.problems
     assert (problem.code, problem.where) == ("member-fault", f"m1 ({bad.fleet.name})")
     assert "KeyError at " in problem.message and "_fleet/placements/on_member/member_apply.py:" in problem.message
-    assert "canary" not in str(problem) and not report.of(bad.fleet.name)["m2"].error
+    assert "canary" not in str(problem) and not report.outcomes_of(bad.fleet.name)["m2"].error

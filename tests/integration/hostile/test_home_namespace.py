@@ -53,7 +53,7 @@ def is_there(fleet: Fleet) -> bool:
 
 
 def says_so(fleet: Fleet, report: t.Any) -> bool:
-    return "Namespace gitops-fleet" in [str(each.id) for each in report.of(fleet.name)["m1"].steps]
+    return "Namespace gitops-fleet" in [str(each.id) for each in report.outcomes_of(fleet.name)["m1"].steps]
 
 
 def test_what_we_made_goes_when_nothing_is_in_it_and_the_plan_says_so(held: Fleet) -> None:

@@ -119,7 +119,7 @@ def test_every_object_that_goes_is_named_wherever_a_plan_is_shown(file_fleet: Fl
     report = fleet.look()
     (plan,) = report.plan.plans
     names = [f"ConfigMap {fleet.namespace}/c{number}" for number in range(1, 60)]
-    text = " ".join(" ".join(plan_text(plan, report.of(plan.name))).split())
+    text = " ".join(" ".join(plan_text(plan, report.outcomes_of(plan.name))).split())
     markdown = plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest)
     document = json.dumps(report.plan.as_dict())
     deleted = text[text.index("deleted from m1, m2: ") : text.index("brake ")]

@@ -208,7 +208,7 @@ def test_nothing_of_it_reaches_results_or_records(file_fleet: Fleet) -> None:
     fleet.place()
     for report in (fleet.look(), fleet.apply(), fleet.look()):
         shown = [str(each) for each in report.problems]
-        shown += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+        shown += [line for plan in report.plan.plans for line in plan_text(plan, report.outcomes_of(plan.name))]
         shown += [json.dumps(each.as_dict()) for outcomes in report.outcomes.values() for each in outcomes.values()]
         shown += [json.dumps(report.plan.as_dict()), *(json.dumps(encode(each)) for each in report.statuses.values())]
         shown += fleet.said

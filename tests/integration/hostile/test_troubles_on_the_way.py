@@ -66,7 +66,7 @@ def test_a_member_that_is_cut_off_half_way_is_told_with_what_it_got(fleet: Fleet
     assert codes(report) <= {"unreachable", "bad-answer"} and [each.where for each in report.problems] == [
         f"m2 ({fleet.name})"
     ]
-    outcome = report.of(fleet.name)["m2"]
+    outcome = report.outcomes_of(fleet.name)["m2"]
     assert [each.name for each in outcome.written] == ["a-first"]
     assert outcome.doubtful is not None and outcome.doubtful.name == "b-second"
     assert content(fleet, "m2") == {"a-first": "after", "b-second": "before", "c-third": "before", "z-gone": "before"}

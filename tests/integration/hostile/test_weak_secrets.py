@@ -56,7 +56,7 @@ def guesses(fleet: Fleet) -> dict[str, str]:
 
 def told(fleet: Fleet, report: t.Any) -> str:
     parts = [json.dumps(report.plan.as_dict()), *fleet.said]
-    parts += [line for plan in report.plan.plans for line in plan_text(plan, report.of(plan.name))]
+    parts += [line for plan in report.plan.plans for line in plan_text(plan, report.outcomes_of(plan.name))]
     parts += [plans_markdown(report.plan.plans, report.plan.digest, report.plan.facts_digest, report.plan.findings)]
     parts += [json.dumps(each.as_dict()) for one in report.outcomes.values() for each in one.values()]
     return "\n".join(parts)
@@ -117,7 +117,7 @@ def test_what_is_on_members_and_in_records_lets_nobody_guess(fleet: Fleet) -> No
     changed = {"data": secret(fleet, WEAK[1])["data"], "metadata": {"annotations": {"kapp.k14s.io/original": WEAK[1]}}}
     fleet.servers["m1"].patch(fleet.namespaced("secrets", "login"), changed)
     looked = fleet.look()
-    assert [each.id.name for each in looked.of(fleet.name)["m1"].drifted] == ["login"]
+    assert [each.id.name for each in looked.outcomes_of(fleet.name)["m1"].drifted] == ["login"]
     texts.append(told(fleet, looked))
     fleet.place(strategy={"type": "ReportDiff"}, name=f"{fleet.name}-b")
     texts += [told(fleet, fleet.look()), told(fleet, fleet.apply())]

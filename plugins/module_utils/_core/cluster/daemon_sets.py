@@ -19,11 +19,11 @@ Document = Mapping[str, t.Any]
 
 def daemon_pods(daemon_sets: t.Iterable[Document], pods: t.Iterable[Document]) -> tuple[Pod, ...]:
     """One pod for each DaemonSet (manifests), in their order: its newest among ``pods``, else one made of its template.
-    FleetError and ValueError as of ``DaemonPods.of``."""
+    FleetError and ValueError as of ``DaemonPods.pods_of``."""
     seen = DaemonPods()
     for pod in pods:
         seen.see(pod)
-    return seen.of(daemon_sets)
+    return seen.pods_of(daemon_sets)
 
 
 class DaemonPods:
@@ -42,7 +42,7 @@ class DaemonPods:
                 if known is None or _made(pod) > _made(known):
                     self._newest[uid] = pod
 
-    def of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
+    def pods_of(self, daemon_sets: t.Iterable[Document]) -> tuple[Pod, ...]:
         """One pod for each of the DaemonSets, in their order: the newest that was seen, as others may have changed what
         it asks for, else one made of the template's spec, without labels and owners, its limits standing for requests
         that it lacks. A required node affinity of the template stands for the pod's, where the controller puts the name
@@ -52,7 +52,7 @@ class DaemonPods:
 
 def _pod(daemon_set: Document, running: Document | None) -> Pod:
     """The pod of one DaemonSet, of the ``running`` one with the template's required node affinity, or of the spec of
-    the template with the DaemonSet's name and namespace. Errors as of ``DaemonPods.of``."""
+    the template with the DaemonSet's name and namespace. Errors as of ``DaemonPods.pods_of``."""
     metadata = mapping(daemon_set, "metadata")
     template = mapping(mapping(mapping(daemon_set, "spec"), "template"), "spec")
     if running is None:

@@ -52,7 +52,7 @@ class Durations:
     others: Duration = UPGRADE
     members: Mapping[str, Duration] = field(default_factory=dict, hash=False)
 
-    def of(self, member: str) -> Duration:
+    def duration_of(self, member: str) -> Duration:
         """How long upgrades of this member take; as those of all others, if nothing is known of its own."""
         return self.members.get(member, self.others)
 
@@ -91,7 +91,7 @@ class EvenShares:
     samples: int
     _places: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def of(self, sample: int, name: str) -> float:
+    def share_of(self, sample: int, name: str) -> float:
         """The share of one sample, counted from 0, strictly between 0 and 1; the same for the same name."""
         places = self._places.get(name)
         if places is None:

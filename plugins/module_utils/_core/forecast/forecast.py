@@ -243,7 +243,7 @@ class _Draw:
 
     def __call__(self, duration: Duration, name: str) -> timedelta:
         """How long what has this name takes in this sample."""
-        return duration.at(self.shares.of(self.sample, name))
+        return duration.at(self.shares.share_of(self.sample, name))
 
 
 def _played(
@@ -253,7 +253,7 @@ def _played(
     end."""
     approvals, step = assumed.approvals, max(assumed.durations.others.p50 / GRAIN, SECOND)
     plan = Plan(
-        upgrade=lambda member: rounded(drawn(assumed.durations.of(member), member), step),
+        upgrade=lambda member: rounded(drawn(assumed.durations.duration_of(member), member), step),
         approval=None if approvals is None else lambda gate: rounded(drawn(approvals, gate), SECOND),
         until=now + assumed.horizon,
     )

@@ -222,7 +222,7 @@ def _changes(contents: Contents, known: RecordedState, clusters: t.Iterable[Clus
     for each in clusters:
         binding = held.get(each.cluster)
         if binding and each.outdated and binding.held_snapshot in known.earlier:
-            same = _overrides(binding) == contents.named.of(each.cluster).overrides
+            same = _overrides(binding) == contents.named.content_on(each.cluster).overrides
             like = (binding.held_snapshot, binding.left_out, same, _overrides(binding), id(contents.on(each.cluster)))
             groups.setdefault(like, []).append(each.cluster)
     found = ((names, _changes_on(held[names[0]], contents, known)) for names in groups.values())
@@ -234,7 +234,7 @@ def _changes_on(binding: ClusterResourceBinding, contents: Contents, known: Reco
     the cluster gets if there were none; else names alone, NEW or UNKNOWN. FleetError as of ``_changes``."""
     cluster, earlier = binding.spec.target_cluster, known.earlier[binding.held_snapshot]
     wanted, before = contents.on(cluster), _overrides(binding)
-    if before == contents.named.of(cluster).overrides:
+    if before == contents.named.content_on(cluster).overrides:
         there = {each.id for each in wanted}
         wanted = tuple(each for each in contents.objects if each.id in there)
     elif before != NO_OVERRIDES:
@@ -324,7 +324,7 @@ def cluster_rows(
             change, cause = LOST, loss_cause(binding, index, policy, wanted.deleting)
             reason = loss_reason(cause, decided)
         elif old is not None and old.held_snapshot:
-            outdated = not _holds_already(old, contents.named.of(cluster))
+            outdated = not _holds_already(old, contents.named.content_on(cluster))
             change, (cause, reason) = KEPT, WITH_OTHER_CONTENT if outdated else AS_IT_WAS
         else:
             change, cause, reason = GAINED, "picked", binding.spec.cluster_decision.reason

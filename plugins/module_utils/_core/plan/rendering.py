@@ -279,7 +279,7 @@ def shown_on(plan: PlacementPlan, cluster: str) -> dict[str, t.Any]:
     """What the cluster gets, object by object as it is sent, and what not; values of Secrets are left out. Whether it
     is to hold the placement is not asked. Plain data: ``placement``, ``cluster``, ``overrides`` (names of their
     effects), ``objects`` (as plan files have them, with ``overridden`` and ``manifest``) and ``leftOut``."""
-    names = plan.content.of(cluster).overrides
+    names = plan.content.content_on(cluster).overrides
     base = {each.id: each for each in plan.objects}
     return {
         "placement": plan.name,

@@ -227,7 +227,7 @@ def _cluster_status(
 ) -> PerClusterPlacementStatus:
     """The row of a cluster that the rollout has come to: its conditions by ``outcome``, None where nobody has looked,
     and what failed, drifted or differs. ``old`` is its row before, if any."""
-    overrides, origins = plan.content.of(cluster.cluster).overrides, origins_of(plan)
+    overrides, origins = plan.content.content_on(cluster.cluster).overrides, origins_of(plan)
     started = ("RolloutStarted", "True", "RolloutStarted", "the rollout has started")
     rows = (_scheduled_row(cluster), started, *_rendered_rows(overrides), *_outcome_rows(plan, outcome))
     olds = old.conditions if old else ()

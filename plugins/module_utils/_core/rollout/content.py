@@ -80,7 +80,7 @@ class WantedContent:
     resource_snapshot: str
     overrides: OverridesByCluster
 
-    def of(self, cluster: str) -> Content:
+    def content_on(self, cluster: str) -> Content:
         """What this cluster is to hold, with the overrides that act there, if any."""
         overrides = self.overrides.get(cluster, NO_OVERRIDES)
         return Content(resource_snapshot=self.resource_snapshot, overrides=overrides)

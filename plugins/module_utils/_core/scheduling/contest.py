@@ -109,7 +109,7 @@ class Contests:
         asked = self.outcome.asked
         return schedule(asked.placement, asked.snapshot, asked.index, ())
 
-    def of(self, cluster: str) -> Contest | None:
+    def contest_of(self, cluster: str) -> Contest | None:
         """The contest that gave the placement to the cluster: as it is decided now, else as recorded, else as it would
         be decided afresh. None for one that does not hold it, for other policies than PickN, and where none was
         recorded and it would be refused today. Of a cluster that keeps it unread only what was recorded. FleetError as

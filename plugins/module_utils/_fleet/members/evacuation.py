@@ -2,7 +2,7 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """Evacuating and readmitting members: who is meant (``nothing-selected``, ``nothing-left``), the mark of it (a taint)
-in the records, and which placements stay on them (``not-moved-yet``)."""
+in the records and on the clusters that a plan looks at, and which placements stay on them (``not-moved-yet``)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Evacuation:
     news: frozenset[str] = frozenset()
     empty_first: bool = False
 
-    def of(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
+    def marked(self, clusters: t.Iterable[MemberCluster]) -> tuple[MemberCluster, ...]:
         """The clusters, in their order, with the marks set and taken off; nothing is recorded."""
         return with_evacuation_marks(clusters, self.evacuated, self.readmitted)
 

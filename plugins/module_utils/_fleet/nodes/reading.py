@@ -178,7 +178,9 @@ class _MemberReader:
             own_maintenance=own,
             karpenter=karpenter,
             pods_read=self._wish.pods and member.name not in self._wish.counted,
-            daemons=self._daemons.of(t.cast(t.Any, self._found[DAEMON_SET])) if DAEMON_SET in self._found else None,
+            daemons=self._daemons.pods_of(t.cast(t.Any, self._found[DAEMON_SET]))
+            if DAEMON_SET in self._found
+            else None,
             missing=self._missing,
         )
         return _MemberRead(found, self._documents)

@@ -48,7 +48,7 @@ def with_changes(held: RolloutState, changes: t.Mapping[str, t.Sequence[BindingC
 def says_wanted(plan: PlacementPlan, each: RolloutBinding) -> bool:
     """Whether the binding is Bound, not being removed, and says the content that the plan wants there, be it written or
     not."""
-    return each.state == BOUND and not each.deleting and each.content == plan.content.of(each.cluster)
+    return each.state == BOUND and not each.deleting and each.content == plan.content.content_on(each.cluster)
 
 
 def is_cut_off(outcome: MemberOutcome) -> bool:

@@ -98,7 +98,7 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
             except FleetError as error:
                 unknown |= {each.message: each for each in error.problems}
                 continue
-            told = {"won": _told(contests.of(cluster)), "lost": _told(contests.lost(cluster))}
+            told = {"won": _told(contests.contest_of(cluster)), "lost": _told(contests.lost(cluster))}
             read = _read_at(ground.index, cluster)
             left = cluster in on_the_way and not answer.picked
             by = ("a staged run" if external else "an apply") if left else ""

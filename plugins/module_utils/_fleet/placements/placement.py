@@ -165,14 +165,14 @@ class Report:
         """Clusters by wave for each placement, as results have them. FleetError as of ``plan.waves.waves``."""
         return {each.name: [list(wave) for wave in waves(each)] for each in self.plan.plans}
 
-    def of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
+    def outcomes_of(self, placement: str) -> t.Mapping[str, MemberOutcome]:
         """Outcomes of one placement by cluster; empty if nothing was looked at."""
         return self.outcomes.get(placement, {})
 
     @property
     def availability(self) -> dict[str, dict[str, t.Any]]:
         """How far each placement is on its clusters, as results have it, where ``reached`` can tell."""
-        found = {plan.name: reached(plan, self.of(plan.name)) for plan in self.plan.plans}
+        found = {plan.name: reached(plan, self.outcomes_of(plan.name)) for plan in self.plan.plans}
         return {name: far.as_dict() for name, far in found.items() if far is not None}
 
 

@@ -158,7 +158,7 @@ def make_plans(session: Session, request: PlanRequest) -> FleetPlan:
     records = session.records
     members, told = members_to_decide_on(request.facts, request.members, records.place)
     facts = Facts(
-        index=FleetIndex(request.evacuation.of(members), request.facts.captured_at),
+        index=FleetIndex(request.evacuation.marked(members), request.facts.captured_at),
         captured_at=request.facts.captured_at,
         digest=snapshot_digest(request.facts),
     )

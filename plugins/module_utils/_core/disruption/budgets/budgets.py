@@ -32,7 +32,7 @@ class Amount:
     number: int
     percent: bool
 
-    def of(self, total: int) -> int:
+    def count_of(self, total: int) -> int:
         """How many of ``total`` nodes that is: a percentage, rounded up, or the number itself, negative or above
         ``total`` too."""
         # 64-bit floats as upstream; exact while percentage x total stays below 2^53.
@@ -61,7 +61,7 @@ class BudgetRule:
         """How many of ``total`` nodes may go by this budget alone: ``UNLIMITED`` where it is not active, 0 where it
         cannot be evaluated, negative where its amount is."""
         if active:
-            return 0 if self.amount is None else self.amount.of(total)
+            return 0 if self.amount is None else self.amount.count_of(total)
         return 0 if active is None else UNLIMITED
 
     def error(self, active: bool | None) -> str:

@@ -136,7 +136,7 @@ def _plan(
     look = MethodInput(catalogue.put_into(member.state), now, settings)
     done = pass_of(look)
     told = _Nodes(look, done, catalogue.given)
-    rows = [told.of(each) for each in look.state.nodes if not names or each.name in names]
+    rows = [told.row_of(each) for each in look.state.nodes if not names or each.name in names]
     rows += [_overlooked(each) for each in look.state.overlooked if not names or each.name in names]
     rows.sort(key=lambda one: one.node)
     return MemberPlan(member=member.name, given=catalogue.given, commands=done.commands, nodes=tuple(rows))
@@ -171,7 +171,7 @@ class _Nodes:
         self._candidates = {each.name: each for each in look.candidates()}
         self._work = Consolidation(look)
 
-    def of(self, node: StateNode) -> NodePlan:
+    def row_of(self, node: StateNode) -> NodePlan:
         """The row of a node: what the pass does with it, else the gates that block it, else what would be done with it
         alone. Errors as of ``pass_of``."""
         command = self._next.get(node.name)

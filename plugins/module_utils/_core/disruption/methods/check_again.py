@@ -63,7 +63,7 @@ def check_again(command: Command, state: ClusterState, now: datetime, settings: 
     if over:
         return Checked(None, BUDGET, over[0].text)
     try:
-        again = Consolidation(look).of(same)
+        again = Consolidation(look).command_for(same)
     except NoPools:
         return Checked(None, SCHEDULING, "no pool may make nodes any more")
     if not isinstance(again, Command):

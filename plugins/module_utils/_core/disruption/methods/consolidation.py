@@ -67,7 +67,7 @@ def multi_node(look: MethodInput) -> MethodCommands:
 def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[RefusedCommand]) -> Command | None:
     """The command of the longest run from the first node on that works, found by halves; None if no run of two or more
     that is tried does. Adds to ``tried`` why runs do not work, and events to ``work``. Errors, NoPools among them, as
-    of ``Consolidation.of`` and ``unbalanced``."""
+    of ``Consolidation.command_for`` and ``unbalanced``."""
     best: Command | None = None
     scores: dict[str, Score] = {}
     rejected: dict[str, Score] | None = None
@@ -75,7 +75,7 @@ def _longest(work: Consolidation, nodes: list[NodeCandidate], tried: list[Refuse
     low, high = 2, min(len(nodes), MOST_AT_ONCE + work.look.settings.upstream)
     while low <= high:
         length = (low + high) // 2
-        found = work.of(nodes[:length])
+        found = work.command_for(nodes[:length])
         refusal = work.unbalanced(nodes[:length], found) if isinstance(found, Command) else None
         if isinstance(found, Command) and refusal is None:
             best, scores, low = found, work.scored, length + 1
@@ -141,7 +141,7 @@ class Consolidation:
         """Prices and costs of pools with policy ``Balanced``. ValueError as of ``MethodInput.candidates``."""
         return Balance(self.look)
 
-    def of(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
+    def command_for(self, nodes: t.Sequence[NodeCandidate]) -> Command | RefusedCommand:
         """What consolidating these nodes together comes to, ``Balanced`` and budgets left aside; or why it is not done:
         ``pods-do-not-fit``, ``several-new-nodes``, ``price-unknown``, what ``narrowed_to_cheaper`` says, of several
         nodes ``same-type``. Adds to ``events``. NoPools with the setting ``upstream``, where no pool may make nodes;
@@ -165,13 +165,13 @@ class Consolidation:
 
     def alone(self, one: NodeCandidate) -> Command | RefusedCommand:
         """What consolidating this node alone comes to, budgets left aside; or why it is not done: ``balanced``,
-        ``no-pools``, or as of ``of``. Errors as of ``Simulator.simulate`` and ``balance``."""
+        ``no-pools``, or as of ``command_for``. Errors as of ``Simulator.simulate`` and ``balance``."""
         if not self.balance.deletion_pays(one):
             unknown = "its price is not known, which counts as saving nothing,"
             why = unknown if one.price is None else "not even its deletion would save enough"
             return RefusedCommand((one.name,), "balanced", f"{one.name}: {why} for policy {BALANCED}")
         try:
-            found = self.of([one])
+            found = self.command_for([one])
         except NoPools:
             return RefusedCommand((one.name,), "no-pools", "no pool may make nodes")
         if isinstance(found, RefusedCommand):

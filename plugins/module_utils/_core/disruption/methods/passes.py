@@ -4,7 +4,7 @@
 """What Karpenter would do: the commands of each method on its own (``commands_of``), or one pass over all of them
 (``pass_of``), which the first with a command ends (Karpenter, ``disruption.Controller``).
 
-Which nodes may be disrupted at all is told by ``node_verdicts`` in ``candidates.py``.
+Which nodes may be disrupted at all is told by ``candidates.py``.
 """
 
 from __future__ import annotations

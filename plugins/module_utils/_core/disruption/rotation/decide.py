@@ -94,8 +94,8 @@ def decide(state: RotationState, seen: RotationInput, now: datetime) -> Decision
     if state.done:
         return Decision(state=state)
     held = RotationBlockers(seen, now, past_pods=bool(state.settings.grace_period))
-    progress = RotationProgress(state, seen, now, held.of)
-    nodes = {each.name: each if each.ended else progress.of(each) for each in state.nodes}
+    progress = RotationProgress(state, seen, now, held.blockers_of)
+    nodes = {each.name: each if each.ended else progress.advanced(each) for each in state.nodes}
     current = dataclasses.replace(state, nodes=tuple(nodes.values()))
     current = dataclasses.replace(current, halted=_halted(current, seen, now))
     there = {each.name: each for each in seen.nodes}
@@ -180,10 +180,10 @@ def stopped_at_once(state: RotationState, now: datetime) -> RotationState | None
 def _blocked(
     name: str, there: t.Mapping[str, RotationNode], seen: RotationInput, held: RotationBlockers
 ) -> tuple[Blocker, ...]:
-    """What holds a waiting node back by itself, in the order of ``RotationBlockers.of``; of one that is not there just
-    ``unknown``, why its cluster could not be read. KeyError if that could."""
+    """What holds a waiting node back by itself, in the order of ``RotationBlockers.blockers_of``; of one that is not
+    there just ``unknown``, why its cluster could not be read. KeyError if that could."""
     if name in there:
-        return held.of(there[name])
+        return held.blockers_of(there[name])
     return (Blocker("unknown", f"{cluster_in_name(name)} could not be read: {seen.unknown[cluster_in_name(name)]}"),)
 
 

@@ -26,7 +26,7 @@ class RotationBlockers:
         self._sight, self._now, self._past_pods = sight, now, past_pods
         self.until: set[datetime] = set()
 
-    def of(self, node: RotationNode) -> tuple[Blocker, ...]:
+    def blockers_of(self, node: RotationNode) -> tuple[Blocker, ...]:
         """What holds the node back: what is its own (``deleting``, ``disrupted``, ``node-annotation``), then, unless
         ``past_pods``, protected pods (``pod-annotation``), then PodDisruptionBudgets (``pdb``, ``pdb-several``), each
         by their text. Adds to ``until`` the ends of its pods' protections, if one holds."""

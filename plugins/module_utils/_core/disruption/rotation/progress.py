@@ -66,7 +66,7 @@ Held = t.Callable[[RotationNode], tuple[Blocker, ...]]
 
 class RotationProgress:
     """One step of all nodes in flight; what is to be done with them is added to ``acts``. New nodes are handed out in
-    the order of their names, each once, so that each node is asked (``of``) once in a step."""
+    the order of their names, each once, so that each node is asked (``advanced``) once in a step."""
 
     def __init__(self, state: RotationState, sight: RotationInput, now: datetime, held: Held) -> None:
         """Finds the new nodes: those that were not there at the start, that nobody has got, and that can take pods.
@@ -81,7 +81,7 @@ class RotationProgress:
             if each.name not in known and each.name not in taken and _usable(each):
                 self._fresh.setdefault(whole_pool_name(each.pool), []).append(each)
 
-    def of(self, node: NodeProgress) -> NodeProgress:
+    def advanced(self, node: NodeProgress) -> NodeProgress:
         """A node of the rotation, which must not have ended, after what was seen of it: failed in flight, gone,
         drained, replaced or too late; one that has failed, or is too late, waits for another try, or is given up. The
         same object if nothing has changed, or its cluster could not be read. What is next for it is in ``acts``."""

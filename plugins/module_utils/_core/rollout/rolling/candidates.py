@@ -105,4 +105,4 @@ def _wants(held: RolloutBinding, wanted: WantedContent) -> str:
         return ""
     if held.state == UNSCHEDULED:
         return REMOVE
-    return UPDATE if held.content != wanted.of(held.cluster) else ""
+    return UPDATE if held.content != wanted.content_on(held.cluster) else ""

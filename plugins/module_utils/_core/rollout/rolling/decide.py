@@ -285,7 +285,7 @@ def _steps(
         elif _holds_wanted(each) and (look.upstream or not _says(each, after.STARTED)):
             steps.append(_mark(each))
     for each in chosen:
-        content = None if each.wants == REMOVE else wanted.of(each.held.cluster)
+        content = None if each.wants == REMOVE else wanted.content_on(each.held.cluster)
         steps.append(RolloutAct(binding=each.held.name, cluster=each.held.cluster, action=each.wants, content=content))
     return steps
 

@@ -1,8 +1,8 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling decisions, one line for a cluster: what a cycle saw, the one reason for which it refused a cluster, and
-the limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a policy snapshot."""
+"""Scheduling decisions, one line for a cluster: what a cycle saw, the filter that refused a cluster first, and the
+limited list (1000, and 20 that were not picked) that KubeFleet puts into the status of a policy snapshot."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _latest(asked: _Asked) -> ImageChoice:
     newest = place.newest_image(pool.family, asked.now)
     if newest is not None:
         return _forward(asked, newest.version, f"newest of {pool.family} in {asked.where}")
-    if any(pool.family in each.images for each in asked.known.of(asked.at.provider)):
+    if any(pool.family in each.images for each in asked.known.locations_of(asked.at.provider)):
         words = f"no image of {pool.family} is available in {asked.where} ({place.told_by})"
         return ImageChoice(obstacle=MemberBlocker(reason=IMAGE_NOT_AVAILABLE, message=words))
     return ImageChoice(unknown=True, why=f"pool {pool.name}: {pool.family} is in no catalogue")

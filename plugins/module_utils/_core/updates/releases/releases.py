@@ -145,10 +145,10 @@ class Releases:
         found = self.places.get((provider, location)) or self.places.get((provider, EVERYWHERE))
         if found is not None or not self.knows(provider):
             return found
-        told = "; ".join(sorted({each.told_by for each in self.of(provider)}))
+        told = "; ".join(sorted({each.told_by for each in self.locations_of(provider)}))
         return LocationReleases(location=location, told_by=told)
 
-    def of(self, provider: str) -> tuple[LocationReleases, ...]:
+    def locations_of(self, provider: str) -> tuple[LocationReleases, ...]:
         """All locations of the provider, ``*`` among them; none if no catalogue describes it."""
         return tuple(place for (each, _location), place in self.places.items() if each == provider)
 
@@ -160,7 +160,7 @@ class Releases:
         if at != now:
             found = {
                 each.version: each
-                for here in self.of(provider)
+                for here in self.locations_of(provider)
                 for each in here.versions
                 if each.is_generally_available(now)
             }
@@ -179,7 +179,7 @@ class Releases:
         newest = self.newest_minor(provider, now)
         if newest is None:
             return None
-        count = max(place.supported_minors for place in self.of(provider))
+        count = max(place.supported_minors for place in self.locations_of(provider))
         return (newest[0], newest[1] - count + 1), newest
 
 

@@ -229,7 +229,7 @@ class _Conducted:
             self._requests = seen_requests(records, state.run, digest, judge, self._note_uncounted)
             if clock_skew.is_due_again(self._members_read, MEMBERS_AGAIN, now):
                 self._members_read = now
-                members = ground.roll.of(records, {each.cluster for each in bindings})
+                members = ground.roll.clusters_named(records, {each.cluster for each in bindings})
                 self.laid = replace(self.laid, ground=replace(ground, members=members))
         return self.laid.ground.seen(bindings, self._requests, self.plan.overrides)
 

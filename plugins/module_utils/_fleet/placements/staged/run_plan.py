@@ -140,7 +140,7 @@ def refuse_other_overrides(run: ClusterStagedUpdateRun, plan: PlacementPlan) -> 
         for stage in run.status.stages_status
         for each in stage.clusters
         if find_condition(each.conditions, "Succeeded") is None
-        and plan.content.of(each.cluster_name).overrides
+        and plan.content.content_on(each.cluster_name).overrides
         != Overrides(cluster=each.cluster_resource_override_snapshots, namespaced=each.resource_override_snapshots)
     ]
     if changed:

@@ -44,7 +44,7 @@ class SeenMembers:
 
     _known: dict[str, tuple[str, MemberCluster]] = field(default_factory=dict)
 
-    def of(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
+    def clusters_named(self, records: Records, names: t.Container[str]) -> tuple[MemberCluster, ...]:
         """Those of these names whose MemberCluster is recorded, by name. FleetError ``record-damaged``, and others of
         the records."""
         found = []
@@ -136,7 +136,7 @@ def run_ground(records: Records, run: ClusterStagedUpdateRun, given: StagedManif
         strategy=_strategy(records, run, given),
         policies=tuple(_policies(found, placement)),
         snapshots=tuple(_metadata_of(each) for each in found.resource_snapshots),
-        members=roll.of(records, {each.spec.target_cluster for each in found.known.bindings}),
+        members=roll.clusters_named(records, {each.spec.target_cluster for each in found.known.bindings}),
         runs=tuple(
             each
             for each in recorded_runs(records, run.key.kinds, run.key.namespace)

@@ -47,11 +47,11 @@ def test_chance_is_the_same_whatever_else_is_asked() -> None:
 
 def test_shares_of_few_samples_are_spread_evenly_for_each_name() -> None:
     shares = EvenShares(0, 7)
-    drawn = {name: [shares.of(sample, name) for sample in range(7)] for name in "abc"}
+    drawn = {name: [shares.share_of(sample, name) for sample in range(7)] for name in "abc"}
     assert all(sorted(each) == [(place + 0.5) / 7 for place in range(7)] for each in drawn.values())
     assert len({tuple(each) for each in drawn.values()}) == 3
-    assert [EvenShares(0, 7).of(sample, "a") for sample in range(7)] == drawn["a"]
-    assert EvenShares(3, 1).of(0, "a") == 0.5
+    assert [EvenShares(0, 7).share_of(sample, "a") for sample in range(7)] == drawn["a"]
+    assert EvenShares(3, 1).share_of(0, "a") == 0.5
 
 
 @pytest.mark.parametrize(("p50", "p90"), [(2, 1), (-1, 1)])
@@ -80,7 +80,7 @@ def test_learned_from_runs_of_the_same_type() -> None:
     found = learned([recorded(play)], "Full")
     assert found.members == {name: Duration(m * MINUTE, m * MINUTE) for name, m in (("a", 10), ("b", 20), ("c", 60))}
     assert found.others == Duration(20 * MINUTE, 60 * MINUTE)
-    assert found.of("a").p50 == 10 * MINUTE and found.of("new").p50 == 20 * MINUTE
+    assert found.duration_of("a").p50 == 10 * MINUTE and found.duration_of("new").p50 == 20 * MINUTE
     assert learned([recorded(play)], "NodeImageOnly") == Durations(UPGRADE)
     assert learned([], "Full", USUAL) == Durations(USUAL)
 

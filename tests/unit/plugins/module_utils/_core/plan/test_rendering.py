@@ -268,7 +268,7 @@ def after(made: PlacementPlan, known: RecordedState | None = None) -> RecordedSt
     state = carried_out(made, known)
     bindings = []
     for each in state.bindings:
-        content = made.content.of(each.spec.target_cluster)
+        content = made.content.content_on(each.spec.target_cluster)
         spec = replace(
             each.spec,
             state=BOUND,

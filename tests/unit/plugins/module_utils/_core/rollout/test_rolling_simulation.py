@@ -77,7 +77,7 @@ def test_no_budget_is_exceeded_and_order_does_not_matter(upstream, bindings, pol
     assert ready_taken <= max(0, numbers.max_to_remove)
     assert sum(1 for each in out.acts if each.action == "bind") <= max(0, numbers.max_to_add)
     explained = {each.binding for each in out.state.report.waits} | {each.binding for each in out.acts}
-    assert explained >= {each.name for each in bindings if each.content != WANTED.of(each.cluster)}
+    assert explained >= {each.name for each in bindings if each.content != WANTED.content_on(each.cluster)}
     assert all(each.message for each in out.state.report.waits)
 
 

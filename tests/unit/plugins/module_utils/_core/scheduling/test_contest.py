@@ -48,7 +48,7 @@ def animals():
 
 
 def test_one_that_is_picked_now_won_by_its_terms():
-    won = contests(CHEAP, animals()).of("bravelion")
+    won = contests(CHEAP, animals()).contest_of("bravelion")
     assert won is not None
     assert (won.known, won.rival, won.rule) == (DECIDED, "smartfish", AFFINITY)
     text = " ".join(won.lines)
@@ -58,7 +58,7 @@ def test_one_that_is_picked_now_won_by_its_terms():
 
 
 def test_of_equal_scores_the_rule_is_told():
-    won = contests(pick_n(1), fleet(cluster("a"), cluster("b"))).of("b")
+    won = contests(pick_n(1), fleet(cluster("a"), cluster("b"))).contest_of("b")
     assert won is not None and (won.rival, won.rule) == ("a", NAME)
     assert "the name that sorts last" in " ".join(won.lines)
 
@@ -75,7 +75,7 @@ def spread_over(number, **more):
 def test_one_that_was_picked_before_others_is_compared_by_what_was_decided_then():
     """The first pick adds to the skew of an empty fleet whatever it is; the second one evens it out."""
     picks = contests(spread_over(2), zoned("a1", "a2", "b1", "b2"))
-    first, second = picks.of("b2"), picks.of("a2")
+    first, second = picks.contest_of("b2"), picks.contest_of("a2")
     assert (first.score.priority_score, first.rival, first.rival_score.priority_score) == (-1, "b1", -1)
     assert (second.score.priority_score, second.rival, second.rival_score.priority_score) == (1, "a1", 1)
     assert first.rule == second.rule == NAME
@@ -84,15 +84,15 @@ def test_one_that_was_picked_before_others_is_compared_by_what_was_decided_then(
 
 def test_whoever_spread_forbids_by_now_was_a_rival_before_and_the_other_way_round():
     picks = contests(spread_over(2), zoned("a1", "b1", "b2"))
-    assert (picks.of("b2").rival, picks.of("b2").rule) == ("b1", NAME)
-    assert picks.of("a1").rival == "", "one more in the other zone would be too many"
+    assert (picks.contest_of("b2").rival, picks.contest_of("b2").rule) == ("b1", NAME)
+    assert picks.contest_of("a1").rival == "", "one more in the other zone would be too many"
     lenient = contests(spread_over(2, whenUnsatisfiable="ScheduleAnyway"), zoned("a1", "b1", "b2"))
-    assert (lenient.of("a1").rival, lenient.of("a1").rule) == ("b1", SPREAD)
+    assert (lenient.contest_of("a1").rival, lenient.contest_of("a1").rule) == ("b1", SPREAD)
 
 
 def test_a_holder_that_would_lose_today_is_compared_with_the_last_pick():
     """The first one had a lower score, but when it was picked all had."""
-    won = contests(spread_over(2), zoned("a1", "a2", "b1", "b2"), binding("a1"), binding("b1")).of("a1")
+    won = contests(spread_over(2), zoned("a1", "a2", "b1", "b2"), binding("a1"), binding("b1")).contest_of("a1")
     assert (won.known, won.rule, won.rival) == (NOW, "", "a2")
     assert "a2 would be picked before it, with spread 1" in won.lines[0]
 
@@ -103,7 +103,7 @@ def test_a_holder_is_told_by_what_was_recorded_with_the_decision():
         cluster_name="jumpingcat", selected=False, cluster_score=ClusterScore(affinity_score=7), reason="too many"
     )
     kept = ClusterDecision(cluster_name="smartfish", selected=True, cluster_score=ClusterScore(affinity_score=7))
-    won = contests(CHEAP, animals(), held, recorded=(kept, lost)).of("smartfish")
+    won = contests(CHEAP, animals(), held, recorded=(kept, lost)).contest_of("smartfish")
     assert won is not None and (won.known, won.rival, won.rule) == (RECORDED, "jumpingcat", NAME)
     assert "as it was recorded with the decision" in " ".join(won.lines)
     assert "by which it has affinity 2" in " ".join(won.lines), "today's terms are told apart"
@@ -113,19 +113,21 @@ def test_that_nobody_was_left_over_is_told_of_the_decision_and_not_of_today():
     """The other cluster was evacuated then, say. That it passes today is told beside it, of the other one."""
     kept = ClusterDecision(cluster_name="smartfish", selected=True, cluster_score=ClusterScore(affinity_score=7))
     refused = ClusterDecision(cluster_name="jumpingcat", selected=False, reason="it was evacuated")
-    won = contests(CHEAP, animals(), binding("smartfish", score=(0, 7)), recorded=(kept, refused)).of("smartfish")
+    won = contests(CHEAP, animals(), binding("smartfish", score=(0, 7)), recorded=(kept, refused)).contest_of(
+        "smartfish"
+    )
     assert won is not None and won.rival == ""
     assert won.lines[0].endswith("and no cluster that passed was left over when that was decided.")
 
 
 def test_one_that_would_lose_today_is_told_by_whom():
-    won = contests(CHEAP, animals(), binding("smartfish")).of("smartfish")
+    won = contests(CHEAP, animals(), binding("smartfish")).contest_of("smartfish")
     assert won is not None and (won.known, won.rival, won.rule) == (NOW, "bravelion", "")
     assert "bravelion would be picked before it" in won.lines[0]
 
 
 def test_where_nobody_else_passes_there_is_no_rival():
-    won = contests(pick_n(1), fleet(cluster("a"))).of("a")
+    won = contests(pick_n(1), fleet(cluster("a"))).contest_of("a")
     assert won is not None and won.rival == "" and won.as_dict()["rivalScore"] is None
     assert "no cluster that passes is left over" in won.lines[0]
 
@@ -135,14 +137,14 @@ def test_one_that_keeps_it_unread_is_told_by_the_record_without_terms():
     lost = ClusterDecision(cluster_name="jumpingcat", selected=False, cluster_score=ClusterScore(affinity_score=3))
     outcome = schedule(placement(CHEAP), snapshot(), animals(), ())
     silent = replace(outcome, unread={"smartfish": ClusterBlocker("ClusterEligibility", "heartbeat-missing")})
-    won = Contests(silent, (kept, lost)).of("smartfish")
+    won = Contests(silent, (kept, lost)).contest_of("smartfish")
     assert won is not None and (won.known, won.rival, won.terms) == (RECORDED, "jumpingcat", ())
-    assert Contests(silent).of("smartfish") is None
+    assert Contests(silent).contest_of("smartfish") is None
 
 
 @pytest.mark.parametrize("name", ["jumpingcat", "nobody"])
 def test_whoever_does_not_hold_it_has_won_nothing(name):
-    assert contests(CHEAP, animals()).of(name) is None
+    assert contests(CHEAP, animals()).contest_of(name) is None
 
 
 def test_one_that_is_not_picked_lost_to_the_last_that_is_by_their_terms():

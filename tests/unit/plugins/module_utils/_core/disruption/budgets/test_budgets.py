@@ -180,4 +180,6 @@ def test_what_is_no_number_closes_and_ends_nothing(nodes: str) -> None:
 @pytest.mark.parametrize("one", [Amount(number, percent) for number in (-5, 0, 1, 2, 50) for percent in (False, True)])
 @pytest.mark.parametrize("other", [Amount(number, percent) for number in (-5, 0, 1, 10) for percent in (False, True)])
 def test_an_amount_is_never_above_another_if_it_is_not_in_a_pool_of_any_size(one: Amount, other: Amount) -> None:
-    assert never_above(one, other) == all(one.of(nodes) <= other.of(nodes) for nodes in (1, 2, 20, 1000, 100_000))
+    assert never_above(one, other) == all(
+        one.count_of(nodes) <= other.count_of(nodes) for nodes in (1, 2, 20, 1000, 100_000)
+    )

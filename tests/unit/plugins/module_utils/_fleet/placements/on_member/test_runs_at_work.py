@@ -57,7 +57,7 @@ def test_the_run_that_upgrades_a_cluster_is_named_in_its_row_and_problem() -> No
     first, second = found.problems
     assert first.message == "it is being upgraded by run to-1-36; its API server says that it is not ready"
     assert first.where == "a (web)" and second.message == UNREADY.message
-    error = found.of("web")["a"].error
+    error = found.outcomes_of("web")["a"].error
     assert error is not None and error.message == first.message
 
 

@@ -55,7 +55,7 @@ def test_a_cluster_in_flight_that_others_have_given_something_else_is_not_writte
     game = Play(world("a"), run())
     game.step()
     plan = made.plan(made.wanted(), made.facts("a"))
-    bound = held("a", content="theirs" if theirs else plan.content.of("a").resource_snapshot)
+    bound = held("a", content="theirs" if theirs else plan.content.content_on("a").resource_snapshot)
 
     def reach(_clusters: t.Container[str], write: bool) -> Outcomes:
         writes.append(write)

@@ -49,16 +49,16 @@ def test_labels_count_as_they_are_recorded_now(tmp_path: Path) -> None:
             }
         )
     roll, wanted = SeenMembers(), {"east", "west"}
-    first = roll.of(records, wanted)
+    first = roll.clusters_named(records, wanted)
     assert [each.metadata.name for each in first] == ["east", "west"]
-    again = roll.of(records, wanted)
+    again = roll.clusters_named(records, wanted)
     assert all(one is other for one, other in zip(first, again, strict=True))
     west = records.get("MemberCluster", "west")
     assert west
     west["metadata"]["labels"] = {"ring": "prod"}
     records.replace(west)
     records.delete("MemberCluster", "east")
-    assert [dict(each.metadata.labels) for each in roll.of(records, wanted)] == [{"ring": "prod"}]
+    assert [dict(each.metadata.labels) for each in roll.clusters_named(records, wanted)] == [{"ring": "prod"}]
     records.close()
 
 
