@@ -31,6 +31,26 @@ LAST_METHOD = "single"
 REASONS = ("Empty", "Drifted", "Underutilized")
 
 
+def pool_manifest(name: str, disruption: Document, **labels: str) -> Document:
+    """A NodePool whose nodes carry ``pool=<name>`` and these labels."""
+    spec = {
+        "requirements": [
+            {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+            {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
+        ],
+        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+        "expireAfter": "Never",
+    }
+    template = {"metadata": {"labels": {"pool": name, **labels}}, "spec": spec}
+    return {
+        "apiVersion": API,
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {"template": template, "disruption": disruption},
+    }
+
+
 class Karpenter(Server):
     """One cluster of profile ``karpenter``. What a test makes here is named for it, and goes at its end."""
 
@@ -38,19 +58,9 @@ class Karpenter(Server):
 
     def pool(self, name: str, budgets: t.Any, annotations: Document | None = None, **disruption: t.Any) -> None:
         """A pool whose nodes carry ``pool=<name>``; nothing but its own pods comes to them."""
-        metadata: Document = {"labels": {"pool": name}, "annotations": annotations or {}}
-        spec = {
-            "requirements": [
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-                {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-            ],
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "expireAfter": "Never",
-        }
-        wanted = {"consolidateAfter": "0s", "budgets": budgets, **disruption}
-        document = {"template": {"metadata": metadata, "spec": spec}, "disruption": wanted}
-        self.client.post(POOLS, {"apiVersion": API, "kind": "NodePool", "metadata": {"name": name}, "spec": document})
+        document = pool_manifest(name, {"consolidateAfter": "0s", "budgets": budgets, **disruption})
+        document["spec"]["template"]["metadata"]["annotations"] = annotations or {}
+        self.client.post(POOLS, document)
 
     def run(self, name: str, pool: str, replicas: int, apart: bool = True, cpu: str = "100m", **pod: t.Any) -> None:
         """A Deployment on a pool, each pod on a node of its own if ``apart``."""

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.budget_info import BudgetQuestion, budget_report
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.placed_nodes import with_nodes_told
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.reading import ReadingWish, nodes_file
-from karpenter_cluster import API, Karpenter, holds
+from karpenter_cluster import POOLS, Karpenter, holds, pool_manifest
 from small_fleet import Document, Fleet
 
 POOL = "placed"
@@ -19,23 +19,8 @@ POOL = "placed"
 
 def pool(**labels: str) -> Document:
     """Karpenter may disrupt none of its nodes: those that drift stay, and can be counted."""
-    spec = {
-        "requirements": [
-            {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-            {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-        ],
-        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-        "expireAfter": "Never",
-    }
-    template = {"metadata": {"labels": {"pool": POOL, **labels}}, "spec": spec}
     disruption = {"consolidateAfter": "Never", "consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "0"}]}
-    return {
-        "apiVersion": API,
-        "kind": "NodePool",
-        "metadata": {"name": POOL},
-        "spec": {"template": template, "disruption": disruption},
-    }
+    return pool_manifest(POOL, disruption, **labels)
 
 
 def placed(fleet: Fleet) -> None:
@@ -79,8 +64,7 @@ def test_a_plan_counts_the_nodes_that_karpenter_then_finds_drifted(
         assert drifted(karpenter) == 0, "nothing is written by a plan"
         karpenter.until(lambda: not fleet.apply().waits, "the pool was not changed")
         karpenter.until(lambda: drifted(karpenter) == 3, "Karpenter did not find its nodes drifted")
-        assert t.cast(Document, karpenter.get(f"/apis/{API}/nodepools/{POOL}"))["spec"]["template"]["metadata"][
-            "labels"
-        ] == {"pool": POOL}
+        stored = t.cast(Document, karpenter.get(f"{POOLS}/{POOL}"))
+        assert stored["spec"]["template"]["metadata"]["labels"] == {"pool": POOL}
     finally:
         karpenter.end_of(POOL)
