@@ -37,8 +37,9 @@ def may_belong(text: str) -> bool:
 
 
 def meant_for_us(text: str) -> bool:
-    """Whether a file that cannot be parsed was to be a manifest of ours, KubeFleet's or Karpenter's, by an apiVersion
-    anywhere in its text, and is no template of one (``is_template``)."""
+    """Whether a file in which no document of ours was found, parsed or not, was to be a manifest of ours, of KubeFleet
+    or Karpenter all the same: such an apiVersion stands anywhere in its text, and it is no template
+    (``is_template``)."""
     return bool(_OUR_API.search(text)) and not is_template(text)
 
 
