@@ -108,11 +108,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: The nodes that go or are replaced, each with who does it and what holds its pods, or why it drifts.
+  description:
+    - The nodes that go or are replaced, each with who does it and what holds its pods, or why it drifts; C(perhaps)
+      before that where nobody can tell whether it does.
   returned: success
   type: dict
 replaced:
-  description: How many these are.
+  description: How many these are, with those that are replaced perhaps.
   returned: success
   type: int
 patches:

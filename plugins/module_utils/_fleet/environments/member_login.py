@@ -27,6 +27,7 @@ from ..._kube.files import read_file
 from ..._kube.login.connection import Connection
 from ..._kube.login.credentials import connection_from_kubeconfig, proxy_for
 from ..._kube.login.expiry import token_ends, token_life
+from ..._kube.login.kubeconfig import parse_yaml
 from ..._local.locks import make_folder, unwritable_as_error
 from ..._local.private import write_private
 
@@ -34,6 +35,7 @@ _REFUSED = ("unauthorized", "credentials-expired")
 # Of its life that is left when a token is renewed.
 RENEWED_AT = 1 / 3
 _MOST = 1_000_000
+_EXTENSION = "gitops.fleet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +57,10 @@ def refuse_foreign(path: Path, owners: t.Container[str]) -> None:
     """FleetError ``login-of-others`` if the file says that it was made for another stack than these; one that does not
     tell, or is not there, passes. Who uses a login that was written over would reach another cluster by it."""
     whose = ""
-    with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
-        (made,) = json.loads(read_file(path, _MOST))["extensions"]
-        whose = str(made["extension"]["madeFor"])
+    with contextlib.suppress(OSError, ValueError, FleetError, LookupError, TypeError):
+        rows = parse_yaml(read_file(path, _MOST), str(path))["extensions"]
+        ours = (each for each in rows if isinstance(each, dict) and each.get("name") == _EXTENSION)
+        whose = next((str(each["extension"]["madeFor"]) for each in ours), "")
     if whose and whose not in owners:
         text = f"this login was made for {whose:.300}, whose members are reached by it, and is left alone"
         hint = "give this stack a folder of its own (its setting folder), or remove the file if that stack is gone"
@@ -90,7 +93,7 @@ def make_login(account: Account, path: Path, name: str, life: timedelta, owner: 
         "users": [{"name": account.name, "user": {"token": token}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": account.name}}],
         "current-context": name,
-        **({"extensions": [{"name": "gitops.fleet", "extension": {"madeFor": owner}}]} if owner else {}),
+        **({"extensions": [{"name": _EXTENSION, "extension": {"madeFor": owner}}]} if owner else {}),
     }
     make_folder(path.parent, 0o700)
     with unwritable_as_error(path.parent):

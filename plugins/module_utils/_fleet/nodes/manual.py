@@ -62,7 +62,6 @@ ATTEMPTS = 5
 _ATTESTED = {
     STOPPED: POOL_STOPPED,
     RELEASED: POOL_RELEASED,
-    PATCHED: POOL_PATCHED,
     PROTECTED: NODES_MARKED,
     UNPROTECTED: NODES_MARKED,
 }
@@ -97,13 +96,14 @@ class ManualWish:
 @dataclass(frozen=True, kw_only=True)
 class ManualReport:
     """``changed``: something was begun, or would be, also if every node stayed: pods may be gone, or Karpenter go on.
-    ``nodes`` are those that go or are replaced, or may be, each with what is told of it; ``patches`` are what is
-    written to objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a person
-    has to look at before it is written."""
+    ``nodes`` are those that go or are replaced, or may be (``unsure``), each with what is told of it; ``patches`` are
+    what is written to objects, by their path, without secrets; ``failed`` says why nodes stayed, ``unconfirmed`` what a
+    person has to look at before it is written."""
 
     state: str
     changed: bool
     nodes: t.Mapping[str, str] = field(default_factory=dict)
+    unsure: frozenset[str] = frozenset()
     patches: t.Mapping[str, Document] = field(default_factory=dict)
     failed: tuple[Problem, ...] = ()
     unconfirmed: tuple[str, ...] = ()
@@ -113,8 +113,8 @@ class ManualReport:
     def text(self) -> list[str]:
         """Lines for people: how many ``nodes`` there are, which and why; then the patches, what is unconfirmed, notes,
         and why nodes stay."""
-        count = len(self.nodes)
-        lines = [f"{self.state}: {count} node{'' if count == 1 else 's'} replaced or gone by it"]
+        more = f", {len(self.unsure)} more perhaps" if self.unsure else ""
+        lines = [f"{self.state}: {number_of(len(self.nodes) - len(self.unsure), 'node')} replaced or gone by it{more}"]
         lines += [f"  {name}: {why}" for name, why in self.nodes.items()]
         lines += [f"  {path.rpartition('/')[2]}: {patch}" for path, patch in self.patches.items()]
         lines += [f"  unconfirmed: {each}" for each in self.unconfirmed]
@@ -278,12 +278,10 @@ class _Manual:
     def _patched(self) -> ManualReport:
         """Pools stopped, released or edited, and node classes edited; who drifts by it is told, and needs consent. What
         changes nothing is left out. FleetError as of ``manual``."""
-        wish, nodes = self._wish, dict[str, str]()
+        wish, nodes, sure = self._wish, dict[str, str](), set[str]()
         leave = PatchLeave(drift=wish.consent or not self._write, routes=wish.routes or not self._write)
-        edits: list[SourcePatch] = []
-        writes: dict[str, Document] = {}
-        open_questions: list[str] = []
-        held: list[Problem] = []
+        edits, writes = list[SourcePatch](), dict[str, Document]()
+        open_questions, held = list[str](), list[Problem]()
         for each, before in self._with_objects(self._edits()):
             after = merge_patched(before, each.patch)
             if after == before:
@@ -292,7 +290,8 @@ class _Manual:
             writes[each.path] = written_over(each.patch, before["metadata"])
             change = NodeSource(each.kind, each.name, before, after)
             found = effect_of(change, self._member.whole, wish.network, wish.subnet_move)
-            nodes |= {**found.drifted, **{name: f"perhaps: {why}" for name, why in found.unsure.items()}}
+            sure |= found.drifted.keys()
+            nodes |= found.drifted | {name: f"perhaps: {why}" for name, why in found.unsure.items() if name not in sure}
             held += why_withheld(each, found, leave, self._member.name)
             if not wish.routes:
                 open_questions += [f"{each.kind}/{each.name}: {text}" for text in unconfirmed_routes(found)]
@@ -303,6 +302,7 @@ class _Manual:
             state=wish.state,
             changed=bool(edits),
             nodes=nodes,
+            unsure=frozenset(nodes.keys() - sure),
             patches={each.path: each.shown for each in edits},
             unconfirmed=tuple(open_questions),
             notes=self._lost_edit() if edits else (),

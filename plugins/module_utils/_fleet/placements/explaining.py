@@ -85,7 +85,11 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
     clusters = sorted(ground.index.positions) if ALL in question.clusters else question.clusters
     for placement, known in ground.known.values():
         if placement.metadata.deletion_timestamp is not None:
-            found += [_ending(placement, known, ground.index, cluster) for cluster in clusters]
+            for cluster in clusters:
+                try:
+                    found.append(_ending(placement, known, ground.index, cluster))
+                except FleetError as error:
+                    unknown |= {each.message: each for each in error.problems}
             continue
         snapshot, _new = policy_snapshot_of(placement, known.policy_snapshot)
         outcome = schedule_keeping_unread(placement, snapshot, ground.index, known.bindings).scheduled
@@ -112,7 +116,8 @@ def explanations(session: Session, question: Question) -> tuple[dict[str, t.Any]
 def _ending(
     placement: ClusterResourcePlacement, known: RecordedState, index: FleetIndex, cluster: str
 ) -> dict[str, t.Any]:
-    """The explanation of a cluster where the placement is being deleted, as of ``explanations``."""
+    """The explanation of a cluster where the placement is being deleted, as of ``explanations``. FleetError as of
+    ``explain_end``."""
     holders = {each.spec.target_cluster for each in known.bindings}
     answer = explain_end(placement, holders, index, cluster).as_dict()
     by = "an apply" if cluster in holders else ""

@@ -17,7 +17,7 @@ from ..._core.plan.reached import Reached
 from ..._core.resources.availability import NOT_YET
 from ..._core.rollout.rolling.decide import RolloutState
 from ..._core.rollout.rolling.new_home import LIFTED, NEW_HOME
-from ..._core.rollout.rolling.waiting import BindingWait
+from ..._core.rollout.rolling.waiting import LEAVING, BindingWait
 from ..._core.values.listed import listed, number_of
 
 NAMED = 3
@@ -134,8 +134,8 @@ def waiting_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, Membe
 
 def late_lines(waits: t.Iterable[BindingWait], outcomes: t.Mapping[str, MemberOutcome]) -> list[str]:
     """A line for each of the first NAMED clusters that want nothing more (``wants``) and are not ready, with what is
-    missing there, and one that counts the others."""
-    late = [each.cluster for each in waits if not each.wants]
+    missing there, and one that counts the others; none for those that are leaving, for which nobody waits."""
+    late = [each.cluster for each in waits if not each.wants and each.reason != LEAVING]
     more = [f"and {len(late) - NAMED} more are not ready"] if len(late) > NAMED else []
     return [*(f"not ready: {lacking(name, outcomes.get(name))}" for name in late[:NAMED]), *more]
 

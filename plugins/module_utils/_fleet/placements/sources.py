@@ -143,7 +143,7 @@ def no_manifests_findings(paths: t.Sequence[str], manifests: t.Iterable[Manifest
     found = []
     for path in paths:
         real = os.path.realpath(path)
-        if not any(file == real or file.startswith(f"{real}{os.sep}") for file in read):
+        if not any(file == real or file.startswith(os.path.join(real, "")) for file in read):
             found.append(Problem("no-manifests", f"{option}: {path} holds no manifest at all", path, "is it meant?"))
     return tuple(found)
 

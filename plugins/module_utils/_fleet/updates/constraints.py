@@ -62,7 +62,7 @@ class StartConstraints:
             own = labels.get(each["metadata"]["name"])
             site = _known(each, own)
             view = self._view(each, site, windows, known, now)
-            freezes = _freezes_or_less(windows.named_freezes, each, own)
+            freezes = _freezes_or_less(windows, Calendar.named_freezes, each, own)
             told = MemberTimes(view=view, horizon=_span(now)[1], permitted=(), freezes=freezes)
             if not isinstance(site, FleetError):
                 with contextlib.suppress(FleetError):  # of which the view tells
@@ -73,13 +73,13 @@ class StartConstraints:
 
     def freezes(self, members: t.Sequence[Record]) -> dict[str, tuple[tuple[str, Span], ...]]:
         """The freezes of each FleetMember, past ones too, by its name, in no order of time: name and reason, and when
-        they hold. One that cannot be read is without its own; so is one whose labels are not known while freezes select
-        by label, which is taken to have none. FleetError as of the class."""
+        they hold. One that cannot be read is without its own; one whose labels are not known is without those of the
+        fleet by label. FleetError as of the class."""
         times, _known = self._read()
         labels = self._labels() if times.freezes else {}
         names = [each["metadata"]["name"] for each in members]
         rows = zip(names, members, strict=True)
-        return {name: _freezes_or_less(times.freezes_of, each, labels.get(name)) for name, each in rows}
+        return {name: _freezes_or_less(times, Calendar.freezes_of, each, labels.get(name)) for name, each in rows}
 
     def permitted(self, members: t.Sequence[Record], now: datetime) -> dict[str, Spans | None]:
         """When the windows of each FleetMember are open, by its name, whatever freezes say; None without windows, empty
@@ -187,13 +187,18 @@ def _site(member: Record, labels: t.Mapping[str, str] | None) -> MaintainedMembe
     )
 
 
-def _freezes_or_less(told: t.Callable[[MaintainedMember], T], member: Record, labels: t.Mapping[str, str] | None) -> T:
-    """What ``told`` says of the freezes of the member; of those of the fleet alone where the member cannot be read, and
-    of those of the fleet that are for all where its labels are not known: its view says that it may not begin."""
-    try:
-        return told(_site(member, labels))
-    except FleetError:
-        return told(_site({**member, "status": {}}, labels or {}))
+def _freezes_or_less(
+    times: Calendar,
+    told: t.Callable[[Calendar, MaintainedMember], T],
+    member: Record,
+    labels: t.Mapping[str, str] | None,
+) -> T:
+    """What ``told`` says of the freezes of the member; without its own where it cannot be read, and without those of
+    the fleet by label where its labels are not known: its view says that it may not begin."""
+    site = _known(member, labels)
+    if isinstance(site, FleetError):
+        site = _site({**member, "status": {}}, labels)
+    return told(times if labels is not None else times.with_freezes_of_all, site)
 
 
 def _span(now: datetime) -> tuple[datetime, datetime]:

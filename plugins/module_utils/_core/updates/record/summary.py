@@ -117,7 +117,8 @@ def of_run(run: RunState, state: str, stages: t.Sequence[tuple[str, str]]) -> st
 
 def refusal_of(run: RunState) -> str:
     """The first of ``RunState.refused_gates``, with who and why; empty if there is none."""
-    return next((f"gate {gate.name or gate.id} was refused by {gate.refused}" for gate in run.refused_gates), "")
+    named = ((in_line(gate.name or gate.id), gate.refused) for gate in run.refused_gates)
+    return next((f"gate {name} was refused by {refused}" for name, refused in named), "")
 
 
 def progress(state: RunState) -> str:

@@ -245,7 +245,7 @@ def _judged(verdict: UpgradeWork, cluster: Cluster, target: UpgradeTarget) -> Up
         return replace(verdict, fail=MemberBlocker(reason=PRECONDITION_FAILED, message=words))
     far = step_refused(cluster.version, target.version, target.chain and not target.automatic)
     if far and target.automatic:
-        return replace(verdict, skip=replace(far, reason=MINOR_GAP))
+        return replace(verdict, skip=replace(far, reason=MINOR_GAP), undone=True)
     return replace(verdict, fail=far) if far else verdict
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
@@ -123,6 +123,11 @@ class Calendar:
     owners: frozenset[str] = frozenset()
     windows: tuple[_Window, ...] = ()
     freezes: tuple[_Frozen, ...] = ()
+
+    @property
+    def with_freezes_of_all(self) -> Calendar:
+        """This one without the freezes that choose by labels: what is frozen for a member, whatever labels it has."""
+        return replace(self, freezes=tuple(each for each in self.freezes if each.matches is None))
 
     def startable_spans(self, site: MaintainedMember, run_type: str, start: datetime, end: datetime) -> Spans | None:
         """When upgrades of this type (Full, ControlPlaneOnly, NodeImageOnly) may start on the member (``site``) between

@@ -56,12 +56,11 @@ from ..recorded import (
     Document,
     RecordedPlacement,
     is_recovering,
-    placement_of,
     recorded_placement,
     unfinished_recovery_problem,
 )
-from ..reported.in_namespace import StatusInNamespace
 from .asked import RequestedEviction, Wanted, record_budgets, record_eviction, wanted_evictions
+from .evicted_records import record_evicted
 from .holders import holders_seen
 from .next_pick import next_pick_words
 from .results import failures_of, result_of, result_over
@@ -127,7 +126,8 @@ class _Evicting:
 @dataclass
 class _Placement:
     """One placement whose evictions are judged: its bindings become fewer. ``seen`` are those whose clusters were
-    looked at, by name, as they are by now. ``keeper`` and ``lease`` only where it is written."""
+    looked at, by name, as they are by now. ``keeper`` and ``lease`` only where it is written; ``failed`` is what came
+    after an eviction was executed."""
 
     recorded: RecordedPlacement
     bindings: list[ClusterResourceBinding]
@@ -135,6 +135,7 @@ class _Placement:
     seen: dict[str, ClusterResourceBinding] = field(default_factory=dict)
     keeper: Keeper | None = None
     lease: Lease | None = None
+    failed: FleetError | None = None
 
 
 def run_evictions(session: Session, request: EvictionRequest) -> EvictionReport:
@@ -208,7 +209,8 @@ def _bindings(recorded: RecordedPlacement) -> list[ClusterResourceBinding]:
 def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEviction]) -> t.Iterator[EvictionResult]:
     """Judges one after another, on what the former has left; carries out what is permitted and not done yet, and, where
     it writes, records what is refused if it is ``kept``. FleetError as of ``record_eviction`` and ``_carried_out``, and
-    ``interrupted``: of an eviction that was judged on a look which was broken off nothing is recorded."""
+    ``interrupted``: of an eviction that was judged on a look which was broken off nothing is recorded. One of the
+    records that comes after an eviction was executed is raised behind its result."""
     for each in due:
         judged = _verdict(work, placement, each.eviction)
         refuse_to_begin(work.told(), "no further eviction is begun")
@@ -224,6 +226,8 @@ def _judged(work: _Evicting, placement: _Placement, due: t.Iterable[RequestedEvi
             yield result_of(each, DONE, verdict)
         else:
             yield _attested(work, placement, each, judged, verdict)
+            if placement.failed is not None:
+                raise placement.failed
 
 
 def _verdict(work: _Evicting, placement: _Placement, eviction: ClusterResourcePlacementEviction) -> Evicted:
@@ -270,7 +274,8 @@ def _carried_out(
     work: _Evicting, placement: _Placement, asked: RequestedEviction, judged: Evicted, verdict: EvictionVerdict
 ) -> EvictionResult:
     """The result of what is permitted: DONE if all is gone from the member, or would be, else UNDERWAY. Where it writes
-    it is recorded as meant, then once DONE as executed. FleetError of the records, ``no-workers``."""
+    it is recorded as meant, then once DONE as executed; what fails then is kept in ``_Placement.failed``. FleetError of
+    the records, ``no-workers``."""
     if placement.recorded.placement is None:
         raise AssertionError("only of a placement that is there")
     cluster = asked.eviction.spec.cluster_name
@@ -293,8 +298,13 @@ def _carried_out(
     if placement.lease is not None and placement.keeper is not None and gone:
         placement.keeper.check_leases()
         _recorded(work, placement, asked, judged.eviction)
-        work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
-        _record_evicted(work, placement, cluster, verdict)
+        try:
+            work.session.records.delete(document["kind"], document["metadata"]["name"], lease=placement.lease)
+            record_evicted(
+                work.session, placement.recorded.placement, cluster, verdict.message, work.now, placement.lease
+            )
+        except FleetError as error:
+            placement.failed = error
     result = replace(result_of(asked, DONE if gone else UNDERWAY, verdict), outcome=outcome)
     if not gone:
         return result
@@ -373,26 +383,3 @@ def _after(
         return [each for each in bindings if each.name != judged.name]
     left = replace(judged, status=replace(judged.status, conditions=_unavailable(judged, now)))
     return [left if each.name == judged.name else each for each in bindings]
-
-
-def _record_evicted(work: _Evicting, placement: _Placement, cluster: str, verdict: EvictionVerdict) -> None:
-    """Journals it, and writes the placement's status without the cluster. FleetError of the records."""
-    records, document = work.session.records, placement.recorded.document
-    if document is None or placement.lease is None:
-        raise AssertionError("only of a placement that is there")
-    name = document["metadata"]["name"]
-    message = f"evicted from {cluster}: {verdict.message}"
-    work.session.journal("ClusterResourcePlacement", name, "PlacementEvicted", message)
-    now = records.get("ClusterResourcePlacement", name)
-    if now is None or placement.recorded.placement is None:
-        return
-    status = placement_of(now).status
-    kept = tuple(row for row in status.placement_statuses if row.cluster_name != cluster)
-    if kept == status.placement_statuses:
-        return
-    status = replace(status, placement_statuses=kept)
-    copy = StatusInNamespace.of(records, work.session.hub is not None, placement.recorded.placement)
-    status, failed = copy.write(status, status, now["metadata"]["generation"], work.now, placement.lease)
-    records.replace({**now, "status": encode(status)}, placement.lease)
-    if failed:
-        work.session.say(f"{name}: {failed.message}")

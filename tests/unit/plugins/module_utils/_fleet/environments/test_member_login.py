@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments import member_login
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.member_login import (
@@ -128,7 +129,25 @@ def test_the_login_of_another_stack_is_left_alone(tmp_path: Path):
     refuse_foreign(path, ("stack dev in /b",))
 
 
-@pytest.mark.parametrize("content", ["", "{}", "7", '{"extensions": [7]}', '{"extensions": [{"name": "minikube"}]}'])
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump])
+@pytest.mark.parametrize("other", [{"name": "minikube", "extension": {"version": "v1"}}, {"name": "odd"}, 7])
+def test_a_login_says_whose_it_is_where_other_tools_have_written_it_anew(
+    tmp_path: Path, other: t.Any, write: t.Callable[[t.Any], str]
+):
+    """kubectl, too, writes a whole kubeconfig anew, and then in YAML."""
+    path = tmp_path / "east"
+    make_login(account(tmp_path), path, "east", LIFE, "stack dev in /a")
+    document = json.loads(path.read_text())
+    for extensions in ([other, *document["extensions"]], [*document["extensions"], other]):
+        path.write_text(write({**document, "extensions": extensions}))
+        with pytest.raises(FleetError, match="made for stack dev in /a"):
+            refuse_foreign(path, ("stack dev in /b",))
+        refuse_foreign(path, ("stack dev in /a",))
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "7", "[", '{"extensions": [7]}', '{"extensions": [{"name": "minikube"}]}']
+)
 def test_a_login_that_does_not_tell_whose_it_is_is_anybodys(tmp_path: Path, content: str):
     path = tmp_path / "east"
     path.write_text(content)

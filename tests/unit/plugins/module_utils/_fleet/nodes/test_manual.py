@@ -221,6 +221,26 @@ def test_budgets_that_others_wrote_into_a_stopped_pool_are_told(state: str) -> N
     assert by_hand(a_member(), "stopped", pool="p").notes == ()
 
 
+def test_nodes_that_may_drift_are_not_counted_as_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a class only the provider knows; one of its nodes drifts by its pool for certain, whatever the class does."""
+    nodes = (a_node("a"), a_node("b", pool="q"), a_node("c", pool="q"))
+    claims = tuple(a_claim(each, class_kind="EC2NodeClass", node_class="c") for each in nodes)
+    a_class = {"metadata": {"name": "c", "uid": "u-c"}, "spec": {"amiSelectorTerms": [{"id": "ami-1"}]}}
+    monkeypatch.setattr(manual, "read_object", lambda *_each: a_class)
+    known: Document = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}}
+    pool_edit = {**known, "spec": {"template": {"spec": {"expireAfter": "24h"}}}}
+    edited = {"metadata": {"name": "c"}, "spec": {"amiSelectorTerms": [{"id": "ami-2"}]}}
+    class_edit = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", **edited}
+    here = a_member(*nodes, claims=claims)
+    report = by_hand(here, "patched", patches=(class_edit,), consent=True)
+    assert list(report.nodes) == ["a", "b", "c"] and all(each.startswith("perhaps: ") for each in report.nodes.values())
+    assert report.text[0] == "patched: 0 nodes replaced or gone by it, 3 more perhaps"
+    for patches in ((pool_edit, class_edit), (class_edit, pool_edit)):
+        report = by_hand(here, "patched", patches=patches, consent=True)
+        assert report.text[0] == "patched: 1 node replaced or gone by it, 2 more perhaps"
+        assert report.nodes["a"].startswith("NodePoolDrifted: ") and report.unsure == {"b", "c"}
+
+
 def test_a_report_tells_what_stays() -> None:
     report = ManualReport(state="deleted", changed=False, failed=(Problem("node-stays", "held", "m/a"),))
     assert report.text[-1] == "  stays: m/a: held [node-stays]"

@@ -31,10 +31,13 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.sche
 )
 
 
+@pytest.mark.parametrize("db", [{}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}], ids=["stays", "ends"])
 def test_all_clusters_that_nobody_knows_are_named_at_once_and_where_they_were_sought(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, db: dict[str, str]
 ) -> None:
-    known = {name: (placement(pick_n(1), metadata={"name": name}), RecordedState()) for name in ("db", "web")}
+    """Also where the first placement that is asked about is being deleted."""
+    rows = ({"name": "db", **db}, {"name": "web"})
+    known = {each["name"]: (placement(pick_n(1), metadata=each), RecordedState()) for each in rows}
     ground = Ground(index=fleet("prod-1", "prod-2"), known=known)
     monkeypatch.setattr(explaining, "_ground", lambda _session, _question: ground)
     session = t.cast("Session", SimpleNamespace(records=SimpleNamespace(place="records.db")))

@@ -1,7 +1,7 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is missing on a cluster that others wait for."""
+"""What is missing on a cluster that others, or the end, wait for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.outcome im
     MemberOutcome,
     ObjectFailure,
 )
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout_words import lacking
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.rolling.waiting import (
+    FAILED,
+    LEAVING,
+    NOT_READY,
+    BindingWait,
+)
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.rollout_words import lacking, late_lines
 
 
 @pytest.mark.parametrize(
@@ -28,3 +34,9 @@ def test_what_is_not_gone_is_not_said_to_be_not_applied(reason: str, message: st
     outcome = MemberOutcome(cluster="a", failures=(ObjectFailure(id=which, reason=reason, message=message),))
     assert lacking("a", outcome) == words
     assert lacking("a", None) == lacking("a", MemberOutcome(cluster="a")) == "a"
+
+
+def test_a_cluster_that_the_placement_leaves_is_not_one_that_is_not_ready() -> None:
+    rows = [("a", LEAVING), ("b", NOT_READY), ("c", LEAVING), ("d", FAILED), ("e", NOT_READY)]
+    waits = [BindingWait(binding=f"web-{name}", cluster=name, wants="", reason=why, message="") for name, why in rows]
+    assert late_lines(waits, {}) == ["not ready: b", "not ready: d", "not ready: e"]

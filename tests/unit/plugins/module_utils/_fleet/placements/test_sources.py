@@ -97,6 +97,7 @@ def test_a_path_that_adds_nothing_is_told(tmp_path: Path):
     paths = [str(tmp_path / name) for name in ("full", "again", "empty", "full/a.yml")]
     found = no_manifests_findings(paths, read_manifests(paths), "resources")
     assert [(each.code, each.where) for each in found] == [("no-manifests", str(tmp_path / "empty"))]
+    assert no_manifests_findings(["/"], read_manifests(paths), "resources") == ()
 
 
 def test_the_secrets_by_which_members_are_reached():

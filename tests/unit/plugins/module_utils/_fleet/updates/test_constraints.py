@@ -139,6 +139,30 @@ def test_a_member_whose_labels_are_not_known_is_held_where_labels_choose(records
     assert [each.words for each in times.freezes] == ["freeze later of FleetMaintenance all"], "those for all are told"
 
 
+def test_a_member_whose_labels_are_not_known_keeps_its_own_freezes_and_gets_none_by_label(records):
+    """Without labels a selector by what is not there would fit, and nobody knows whether it does."""
+    later = {"start": "2027-01-01", "end": "2027-01-02"}
+    chosen = [
+        {"name": name, **later, "memberSelector": {"byLabel": text}}
+        for name, text in (("prod", "env=prod"), ("not-test", "env notin (test)"), ("none", "!env"))
+    ]
+    keep(records, "FleetMaintenance", "fleet", {"freezes": [*chosen, {"name": "all", **later}]})
+    member(records, "a", "prod")
+    own = {"source": "aks", "freezes": [{"name": "inventory", **later}]}
+    records.replace({**records.get("FleetMember", "a"), "status": {"maintenance": own}})
+
+    def told() -> tuple[list[str], list[str]]:
+        permits, members = StartConstraints(records, "ControlPlaneOnly", "1.36.3"), records.list("FleetMember")
+        times = permits.times(members, NOW)["a"]
+        return [each.words.split()[1] for each in times.freezes], [
+            name for name, _span in permits.freezes(members)["a"]
+        ]
+
+    assert told() == (["prod", "not-test", "all", "inventory"],) * 2
+    records.delete("MemberCluster", "a")
+    assert told() == (["all", "inventory"],) * 2
+
+
 def test_a_member_whose_labels_are_not_known_may_begin_where_no_labels_choose(records):
     nights(records)
     keep(

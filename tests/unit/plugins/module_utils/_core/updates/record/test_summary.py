@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.summary import (
@@ -13,14 +14,18 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.record.
     named_failures,
     of_group,
     progress,
+    refusal_of,
     versions_in_words,
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.updates.run import (
+    GateRow,
     GroupRow,
     MemberRow,
     RunState,
     StageRow,
 )
+
+NOW = datetime(2026, 1, 15, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +84,15 @@ def test_what_a_member_waits_for_is_one_line() -> None:
     row = MemberRow(name="east", state="Pending", reason="Unreachable", message=message)
     group = GroupRow(name="g", members=(row,), max_concurrency=1, max_allowed_failures=0)
     assert of_group(group, "Pending") == "waits for east: observe ended with 1: Error: token expired"
+
+
+def test_the_name_of_a_refused_gate_stays_in_its_line() -> None:
+    """A gate may be called anything, and the first line alone of a failure is kept in the results of playbooks."""
+    gate = GateRow(name="go\n\x1b[2Jrun done", id="g", state="Pending", opened=NOW, refused="ann, unverified: no")
+    stage = StageRow(name="s", groups=(), max_concurrency=1, max_allowed_failures=0, before_gates=(gate,))
+    run = RunState(name="r", uid="u", stages=(stage,))
+    assert refusal_of(run) == "gate go \\x1b[2Jrun done was refused by ann, unverified: no"
+    assert refusal_of(RunState(name="r", uid="u", stages=())) == ""
 
 
 def test_progress_counts_members_done_of_all() -> None:

@@ -182,6 +182,13 @@ def test_freezes_by_label_and_zone_and_in_words() -> None:
     assert found.freeze_blocker(shop, T0 + timedelta(hours=76)) is None
 
 
+def test_freezes_of_all_are_those_that_name_no_labels() -> None:
+    rows = [freeze(name="all"), freeze(name="prod", memberSelector={"byLabel": "env=prod"})]
+    found = fleet(maintenance(freezes=rows)).with_freezes_of_all
+    site = MaintainedMember(name="m", labels=None)
+    assert [name for name, _span in found.freezes_of(site)] == ["all"]
+
+
 def test_created_counts_as_the_first_day() -> None:
     every_third = configuration("kubernetes", {"daily": {"intervalDays": 3}})
     document = named(maintenance(every_third), creationTimestamp="2026-08-18T23:30:00Z")

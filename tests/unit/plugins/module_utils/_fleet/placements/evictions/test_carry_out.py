@@ -316,6 +316,33 @@ def test_a_run_that_is_told_to_end_begins_no_further_eviction(
     assert [each["spec"]["state"] for each in records.list(BINDING)] == ["Bound"]
 
 
+@pytest.mark.parametrize(("writes", "outcome"), [(1, "done"), (99, "partial")])
+def test_an_eviction_that_was_executed_is_reported_so_whoever_writes_its_placement(
+    records: SqliteRecords, tmp_path: Path, looks: Looks, monkeypatch: pytest.MonkeyPatch, writes: int, outcome: str
+) -> None:
+    """The status of the placement is written after all else; what fails then stops the next one alone."""
+    placed(records, "m1", "m2", available_since=LONG_AGO)
+    kind, left, write = "ClusterResourcePlacement", [writes], records.replace
+    placement = records.get(kind, "web") or {}
+    records.replace({**placement, "status": {"placementStatuses": [{"clusterName": "m1"}, {"clusterName": "m2"}]}})
+
+    def written_meanwhile(record: Document, lease: t.Any = None) -> Document:
+        if record["kind"] == kind and left[0]:
+            left[0] -= 1
+            there = records.get(kind, "web") or {}
+            write({**there, "metadata": {**there["metadata"], "labels": {"left": str(left[0])}}})
+        return write(record, lease)
+
+    monkeypatch.setattr(records, "replace", written_meanwhile)
+    report = evict(records, tmp_path, ASKED, made(EVICTION, "off-m2", {"placementName": "web", "clusterName": "m2"}))
+    done = ["m1", "m2"] if outcome == "done" else ["m1"]
+    assert [(each.cluster, each.state) for each in report.results] == [(each, DONE) for each in done]
+    assert report.outcome == outcome and looks.left == done
+    assert [(each.code, each.where) for each in report.problems] == [("conflict", f"{kind}/web")] * (2 - len(done))
+    again = evict(records, tmp_path, ASKED)
+    assert again.results[0].state == OVER and again.results[0].verdict.yes
+
+
 ALL_STAY = made(BUDGET, "web", {"minAvailable": 3})
 
 

@@ -93,6 +93,7 @@ class Member:
     silent: int = 0
     silent_after: int = 0
     does_nothing: bool = False
+    automatic: bool = False
     left: PoolEnd = PoolEnd()
     asked_for_left: int = 0
     leaves_after: int = 99
@@ -158,7 +159,11 @@ class Member:
         self, kind: str = FULL, resumed: bool = False, only_follow: bool = False, reference: str = WORK.reference
     ) -> Last:
         target = UpgradeTarget(
-            type=kind, version="1.36.3" if kind == FULL else "", selection=self.selection, images=self.images
+            type=kind,
+            version="1.36.3" if kind == FULL else "",
+            selection=self.selection,
+            images=self.images,
+            automatic=self.automatic,
         )
         parts = WholeParts(
             target=target,
@@ -409,3 +414,21 @@ def test_a_pool_that_comes_back_with_another_family_does_not_end_the_others_as_d
     last = ended(member.upgrade())
     assert member.cluster.pools[1].version == OLD
     assert (last.result, last.reason) == (FAILED, "ImageMissingForPool")
+
+
+class RolledBack(Member):
+    """One whose control plane is rebuilt two minors behind, once its first pool is done."""
+
+    def pool(self, task: PoolTask) -> PoolEnd:
+        end = super().pool(task)
+        self.cluster = replace(self.cluster, version="v1.34.9")
+        return end
+
+
+def test_an_attempt_of_a_profile_whose_control_plane_falls_two_minors_behind_has_failed() -> None:
+    """A member that is found so before anything is begun is left out."""
+    last = ended(RolledBack(automatic=True).upgrade())
+    assert (last.result, last.reason, last.version_after) == (FAILED, "MinorGap", "v1.34.9")
+    assert last.message.startswith("1.36.3 is 2 minors ahead of v1.34.9")
+    behind = Member(automatic=True, cluster=Cluster(name="m", version="v1.34.9", pools=(BLUE,)))
+    assert (ended(behind.upgrade()).result, behind.log) == (SKIPPED, [])
