@@ -59,12 +59,7 @@ NAMED = 10
 # Seconds for which a deletion that was killed keeps others from the nodes of its member.
 HELD = 60
 ATTEMPTS = 5
-_ATTESTED = {
-    STOPPED: POOL_STOPPED,
-    RELEASED: POOL_RELEASED,
-    PROTECTED: NODES_MARKED,
-    UNPROTECTED: NODES_MARKED,
-}
+_ATTESTED = {STOPPED: POOL_STOPPED, RELEASED: POOL_RELEASED, PROTECTED: NODES_MARKED, UNPROTECTED: NODES_MARKED}
 # A deletion by hand waits for no node before it drains another.
 NO_PACE = NodeRotation(metadata=ObjectMeta(name=BY_HAND), spec=NodeRotationSpec())
 
@@ -291,7 +286,8 @@ class _Manual:
             change = NodeSource(each.kind, each.name, before, after)
             found = effect_of(change, self._member.whole, wish.network, wish.subnet_move)
             sure |= found.drifted.keys()
-            nodes |= found.drifted | {name: f"perhaps: {why}" for name, why in found.unsure.items() if name not in sure}
+            nodes |= found.drifted
+            nodes |= {name: f"perhaps: {why}" for name, why in found.unsure.items() if name not in sure}
             held += why_withheld(each, found, leave, self._member.name)
             if not wish.routes:
                 open_questions += [f"{each.kind}/{each.name}: {text}" for text in unconfirmed_routes(found)]
