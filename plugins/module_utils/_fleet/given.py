@@ -17,7 +17,9 @@ from .._core.schema.codec import encode
 from .._core.schema.meta import ObjectMeta
 from .._store.kinds import record_name
 from .._store.manifests import Manifest
-from .._store.records import Records
+from .._store.records import Record, Records
+
+_ATTEMPTS = 5
 
 
 class Named(t.Protocol):
@@ -116,17 +118,38 @@ def run_meant(name: str, runs: t.Collection[str]) -> str:
 def record_specs(records: Records, given: t.Iterable[Named], write: bool) -> bool:
     """Records, if it is to ``write``, the specs that are new or differ from what is recorded; whether there are any.
     Labels and annotations are neither compared nor recorded. FleetError ``conflict`` or ``already-exists`` where
-    somebody else has just written one, and others of the records; those before it stay recorded."""
+    somebody else has just written another spec, and others of the records; those before it stay recorded."""
     changed = False
     for each in given:
-        body = {"apiVersion": each.api_version, "kind": each.kind, "spec": encode(each.spec)}
         metadata = _metadata(each)
-        stored = records.get(each.kind, record_name({"metadata": metadata}))
-        if stored is not None and stored.get("spec") == body["spec"]:
+        document = {"apiVersion": each.api_version, "kind": each.kind, "metadata": metadata, "spec": encode(each.spec)}
+        stored = records.get(each.kind, record_name(document))
+        if stored is not None and stored.get("spec") == document["spec"]:
             continue
         changed = True
-        if write and stored is None:
-            records.create({**body, "metadata": metadata})
-        elif write and stored is not None:
-            records.replace({**stored, **body})
+        if write:
+            _record(records, document, stored)
     return changed
+
+
+def _record(records: Records, document: Record, stored: Record | None) -> None:
+    """Records the spec of the document in place of what is ``stored``. It is enough if others record the same spec at
+    this very time, and it is tried again while they write only what is beside it. FleetError ``conflict`` or
+    ``already-exists`` where they write another spec, or at each of ``_ATTEMPTS``, and others of the records."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            if stored is None:
+                records.create(document)
+            else:
+                records.replace({**stored, "apiVersion": document["apiVersion"], "spec": document["spec"]})
+            return
+        except FleetError as error:
+            if error.code not in ("already-exists", "conflict"):
+                raise
+            newer = records.get(document["kind"], record_name(document))
+            if newer is not None and newer.get("spec") == document["spec"]:
+                return
+            beside = newer is not None and stored is not None and newer.get("spec") == stored.get("spec")
+            if not beside or attempt == _ATTEMPTS:
+                raise
+            stored = newer
