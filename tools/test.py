@@ -33,11 +33,12 @@ INTEGRATION = ROOT / "tests" / "integration"
 UPDATES = tuple(f"tests/integration/{name}" for name in ("hostile", "karpenter", "updates"))
 FLEET = ("tests/integration/fleet",)
 EXAMPLES = ("tests/integration/examples",)
-PLAYBOOKS = tuple(f"tests/integration/{name}" for name in ("playbooks", "pulumi"))
+PLAYBOOKS = ("tests/integration/playbooks",)
+ENGINE = ("tests/integration/pulumi",)
 OTHER_CLUSTERS = tuple(
     sorted(
         {f"tests/integration/{file.relative_to(INTEGRATION).parts[0]}" for file in INTEGRATION.rglob("test_*.py")}
-        - {*UPDATES, *FLEET, *EXAMPLES, *PLAYBOOKS}
+        - {*UPDATES, *FLEET, *EXAMPLES, *PLAYBOOKS, *ENGINE}
     )
 )
 SCENARIOS = ROOT / "extensions" / "molecule"
@@ -49,6 +50,7 @@ REPORTS = {
     FLEET: BUILD / "junit-fleet.xml",
     EXAMPLES: BUILD / "junit-examples.xml",
     PLAYBOOKS: BUILD / "junit-playbooks.xml",
+    ENGINE: BUILD / "junit-engine.xml",
     OTHER_CLUSTERS: BUILD / "junit-other-clusters.xml",
 }
 TOTALS = BUILD / "totals.txt"
@@ -189,6 +191,7 @@ BESIDE: dict[str, dict[str, Run]] = {
         "molecule": lambda totals, _everything: molecule(totals, []),
         "tests of fleets": lambda totals, everything: pytest(totals, FLEET, everything),
         "tests of examples": lambda totals, everything: pytest(totals, EXAMPLES, everything),
+        "tests of Pulumi's engine": lambda totals, everything: pytest(totals, ENGINE, everything),
     },
 }
 
