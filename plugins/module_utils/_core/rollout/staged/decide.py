@@ -239,13 +239,15 @@ def _step(scene: RunContext, index: int) -> StageStep:
 
 def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
     """One look at a stage of a run that goes on: tasks before it, clusters, tasks after it. One without clusters ends
-    at once, without its tasks. RunRefused as of ``tasks_before_stage``."""
+    at once, without its tasks. The failure of a task as of ``tasks_before_stage``."""
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
         skipped = marks.stage_ended(stage, TRUE, STAGE_SKIPPED, "the stage has no clusters")
         return StageStep(stage=skipped, row=RUN_PROGRESSING, wake_at=scene.now)
     tasks = staged_tasks.tasks_before_stage(scene, stage)
+    if tasks.failure:
+        return StageStep(stage=tasks.stage, row=RUN_PROGRESSING, actions=tasks.actions, failure=tasks.failure)
     if not tasks.passed:
         stage = marks.on_stage(tasks.stage, stage_waiting("before-stage"))
         row = run_waiting("before-stage", stage.stage_name)
@@ -271,17 +273,18 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
 
 def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
     """The step of a stage whose clusters are all done: it ends when its last tasks pass, and the next one's turn comes
-    at once. RunRefused as of ``tasks_after_stage``."""
+    at once. The failure of a task as of ``tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
     tasks = staged_tasks.tasks_after_stage(scene, waiting, config)
-    actions = (*step.actions, *tasks.actions)
+    step = replace(step, stage=tasks.stage, actions=(*step.actions, *tasks.actions))
+    if tasks.failure:
+        return replace(step, failure=tasks.failure)
     if tasks.passed:
         done = marks.stage_ended(tasks.stage, TRUE, STAGE_DONE, "all clusters and tasks of the stage are done")
-        return replace(step, stage=done, actions=actions, row=RUN_PROGRESSING, wake_at=scene.now)
+        return replace(step, stage=done, row=RUN_PROGRESSING, wake_at=scene.now)
     wake_at = tasks.wake_at or _look_again(scene, STAGE_CHECK, EVENT)
-    row = run_waiting("after-stage", tasks.stage.stage_name)
-    return replace(step, stage=tasks.stage, actions=actions, row=row, wake_at=wake_at)
+    return replace(step, row=run_waiting("after-stage", tasks.stage.stage_name), wake_at=wake_at)
 
 
 def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
