@@ -74,7 +74,8 @@ def tasks_before_stage(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
 def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
     must pass (one of an unknown type does); approvals, and the failure, as of ``tasks_before_stage``. A timed wait
-    begins with the first look, in upstream with the stage's last change of Progressing, so that a stop begins it anew.
+    begins with the first look, in upstream with the stage's last change of Progressing, so that a stop begins it anew,
+    also one that was over.
     Of a timed wait ValueError for a time that is no duration above zero, IndexError if ``config`` does not have it."""
     looks: list[_Look] = []
     for index, task in enumerate(stage.after_stage_task_status):
@@ -149,7 +150,7 @@ def _wait(
 ) -> _Look:
     """The look at a timed wait, of which the task remembers when it began. Errors as of ``tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
-    if scene.has_status(task.conditions, WAIT_TIME_ELAPSED):
+    if scene.has_status(task.conditions, WAIT_TIME_ELAPSED) and not scene.upstream:
         return _Look(task=task, passed=True)
     if not scene.upstream and find_condition(task.conditions, WAIT_TIME_ELAPSED) is None:
         task = marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITING)
