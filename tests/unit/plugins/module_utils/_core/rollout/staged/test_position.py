@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.marks import CLUSTER_DONE, Marks
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.marks import Marks
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.position import ALL_DONE, resume
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import RunContext, RunRefused
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW, pick_n
@@ -114,17 +114,6 @@ def test_a_record_without_its_resources_ends_the_run(upstream):
     game.run = replace(game.run, status=replace(game.run.status, resource_snapshot_index_used=""))
     failure = game.step().state.failure
     assert failure and failure.code == "contradiction"
-
-
-def test_a_deletion_that_contradicts_the_record_ends_the_run_before_any_binding_is_deleted():
-    game = Play(replace(world("", gone="de"), strategy=strategy()), run("Initialize"))
-    game.step()
-    deletion = game.run.status.deletion_stage_status
-    done = MARKS.on_cluster(deletion.clusters[1], "Succeeded", CLUSTER_DONE)
-    deletion = replace(deletion, clusters=(deletion.clusters[0], done))
-    game.run = replace(game.run, status=replace(game.run.status, deletion_stage_status=deletion))
-    out = game.ask("Run").step()
-    assert (out.state.failure.code, out.acts, game.succeeded) == ("contradiction", (), "False")
 
 
 def test_a_failed_stage_is_never_taken_up_again():
