@@ -221,18 +221,20 @@ def _stepped(scene: RunContext, index: int) -> StagedDecision:
 
 
 def _step(scene: RunContext, index: int) -> StageStep:
-    """One look at the stage at ``index``, running or stopping as is wanted; RunRefused becomes its failure. ValueError
-    for a run without the stage or its copy of the strategy."""
+    """One look at the stage at ``index``, running or stopping as is wanted; RunRefused of the delete stage, which has
+    begun all the same, becomes its failure. ValueError for a run without the stage or its copy of the strategy."""
     stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
     stage = stages[index] if index < len(stages) else deletion
     strategy = scene.status.staged_update_strategy_snapshot
     if stage is None or strategy is None:
         raise ValueError("a run that has begun has its stages")
     running = scene.run.spec.state == RUN
-    try:
-        if index == len(stages):
-            return _delete_stage(scene, stage) if running else _stop_delete_stage(scene, stage)
+    if index < len(stages):
         return _stage(scene, stage, strategy.stages[index]) if running else _stop_stage(scene, stage)
+    if running:
+        stage = Marks(scene.generation, scene.now).stage_started(stage)
+    try:
+        return _delete_stage(scene, stage) if running else _stop_delete_stage(scene, stage)
     except RunRefused as refusal:
         return StageStep(stage=stage, row=RUN_PROGRESSING, failure=refusal.failure)
 
@@ -288,12 +290,13 @@ def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> Sta
 
 
 def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
-    """One look at the delete stage of a run that goes on; the run is finished once no binding is left. RunRefused as of
-    ``deletion_step``."""
-    marks = Marks(scene.generation, scene.now)
-    stage, actions = deletion_step(scene, marks.stage_started(stage), stopping=False)
+    """One look at the delete stage, begun, of a run that goes on; the run is finished once no binding is left.
+    RunRefused as of ``deletion_step``."""
+    stage, actions = deletion_step(scene, stage, stopping=False)
     if not scene.leaving:
-        done = marks.stage_ended(stage, TRUE, STAGE_DONE, "all clusters of the stage are done")
+        done = Marks(scene.generation, scene.now).stage_ended(
+            stage, TRUE, STAGE_DONE, "all clusters of the stage are done"
+        )
         return StageStep(stage=done, row=RUN_PROGRESSING, finished=True)
     wake_at = _look_again(scene, CLUSTER_CHECK, EVENT)
     return StageStep(stage=stage, row=RUN_PROGRESSING, actions=tuple(actions), wake_at=wake_at)

@@ -49,3 +49,5 @@ def test_a_deletion_that_contradicts_the_record_ends_the_run_before_any_binding_
     out = game.ask("Run").step()
     assert out.state.failure is not None and out.state.failure.code == "contradiction"
     assert (out.acts, game.succeeded) == ((), "False")
+    ended = game.run.status.deletion_stage_status
+    assert ended is not None and (ended.start_time, ended.end_time) == (NOW, NOW)
