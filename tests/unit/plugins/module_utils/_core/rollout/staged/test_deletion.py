@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.content import RolloutBinding
-from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.marks import CLUSTER_DONE, Marks
+from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.marks import (
+    CLUSTER_DONE,
+    PROGRESSING,
+    Marks,
+    run_stuck,
+)
 from ansible_collections.gitops.fleet.plugins.module_utils._core.rollout.staged.world import DeleteBinding
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.made import NOW
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.rollout.staged_made import (
@@ -51,3 +56,12 @@ def test_a_deletion_that_contradicts_the_record_ends_the_run_before_any_binding_
     assert (out.acts, game.succeeded) == ((), "False")
     ended = game.run.status.deletion_stage_status
     assert ended is not None and (ended.start_time, ended.end_time) == (NOW, NOW)
+
+
+def test_a_run_that_deletes_is_not_stuck_whatever_its_record_says() -> None:
+    game = leaving("d", "Initialize")
+    game.step()
+    stuck = Marks(1, NOW).on_run(game.run.status, PROGRESSING, run_stuck("all", ["a"]))
+    game.run = replace(game.run, status=stuck)
+    game.ask("Run").step()
+    assert game.progress == "Progressing"
