@@ -221,31 +221,35 @@ def _stepped(scene: RunContext, index: int) -> StagedDecision:
 
 
 def _step(scene: RunContext, index: int) -> StageStep:
-    """One look at the stage at ``index``, running or stopping as is wanted; RunRefused becomes its failure. ValueError
-    for a run without the stage or its copy of the strategy."""
+    """One look at the stage at ``index``, running or stopping as is wanted; RunRefused of the delete stage, which has
+    begun all the same, becomes its failure. ValueError for a run without the stage or its copy of the strategy."""
     stages, deletion = scene.status.stages_status, scene.status.deletion_stage_status
     stage = stages[index] if index < len(stages) else deletion
     strategy = scene.status.staged_update_strategy_snapshot
     if stage is None or strategy is None:
         raise ValueError("a run that has begun has its stages")
     running = scene.run.spec.state == RUN
-    try:
-        if index == len(stages):
-            return _delete_stage(scene, stage) if running else _stop_delete_stage(scene, stage)
+    if index < len(stages):
         return _stage(scene, stage, strategy.stages[index]) if running else _stop_stage(scene, stage)
+    if running:
+        stage = Marks(scene.generation, scene.now).stage_started(stage)
+    try:
+        return _delete_stage(scene, stage) if running else _stop_delete_stage(scene, stage)
     except RunRefused as refusal:
         return StageStep(stage=stage, row=RUN_PROGRESSING, failure=refusal.failure)
 
 
 def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> StageStep:
     """One look at a stage of a run that goes on: tasks before it, clusters, tasks after it. One without clusters ends
-    at once, without its tasks. RunRefused as of ``tasks_before_stage``."""
+    at once, without its tasks. The failure of a task as of ``tasks_before_stage``."""
     marks = Marks(scene.generation, scene.now)
     if not stage.clusters:
         stage = replace(stage, start_time=stage.start_time or scene.now)
         skipped = marks.stage_ended(stage, TRUE, STAGE_SKIPPED, "the stage has no clusters")
         return StageStep(stage=skipped, row=RUN_PROGRESSING, wake_at=scene.now)
     tasks = staged_tasks.tasks_before_stage(scene, stage)
+    if tasks.failure:
+        return StageStep(stage=tasks.stage, row=RUN_PROGRESSING, actions=tasks.actions, failure=tasks.failure)
     if not tasks.passed:
         stage = marks.on_stage(tasks.stage, stage_waiting("before-stage"))
         row = run_waiting("before-stage", stage.stage_name)
@@ -271,26 +275,28 @@ def _stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -
 
 def _after_stage(scene: RunContext, step: StageStep, config: StageConfig) -> StageStep:
     """The step of a stage whose clusters are all done: it ends when its last tasks pass, and the next one's turn comes
-    at once. RunRefused as of ``tasks_after_stage``."""
+    at once. The failure of a task as of ``tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
     waiting = marks.on_stage(step.stage, stage_waiting("after-stage"))
     tasks = staged_tasks.tasks_after_stage(scene, waiting, config)
-    actions = (*step.actions, *tasks.actions)
+    step = replace(step, stage=tasks.stage, actions=(*step.actions, *tasks.actions))
+    if tasks.failure:
+        return replace(step, failure=tasks.failure)
     if tasks.passed:
         done = marks.stage_ended(tasks.stage, TRUE, STAGE_DONE, "all clusters and tasks of the stage are done")
-        return replace(step, stage=done, actions=actions, row=RUN_PROGRESSING, wake_at=scene.now)
+        return replace(step, stage=done, row=RUN_PROGRESSING, wake_at=scene.now)
     wake_at = tasks.wake_at or _look_again(scene, STAGE_CHECK, EVENT)
-    row = run_waiting("after-stage", tasks.stage.stage_name)
-    return replace(step, stage=tasks.stage, actions=actions, row=row, wake_at=wake_at)
+    return replace(step, row=run_waiting("after-stage", tasks.stage.stage_name), wake_at=wake_at)
 
 
 def _delete_stage(scene: RunContext, stage: StageUpdatingStatus) -> StageStep:
-    """One look at the delete stage of a run that goes on; the run is finished once no binding is left. RunRefused as of
-    ``deletion_step``."""
-    marks = Marks(scene.generation, scene.now)
-    stage, actions = deletion_step(scene, marks.stage_started(stage), stopping=False)
+    """One look at the delete stage, begun, of a run that goes on; the run is finished once no binding is left.
+    RunRefused as of ``deletion_step``."""
+    stage, actions = deletion_step(scene, stage, stopping=False)
     if not scene.leaving:
-        done = marks.stage_ended(stage, TRUE, STAGE_DONE, "all clusters of the stage are done")
+        done = Marks(scene.generation, scene.now).stage_ended(
+            stage, TRUE, STAGE_DONE, "all clusters of the stage are done"
+        )
         return StageStep(stage=done, row=RUN_PROGRESSING, finished=True)
     wake_at = _look_again(scene, CLUSTER_CHECK, EVENT)
     return StageStep(stage=stage, row=RUN_PROGRESSING, actions=tuple(actions), wake_at=wake_at)

@@ -31,8 +31,8 @@ ALL_DONE = -1
 def resume(scene: RunContext) -> tuple[RunContext, int]:
     """The run with its bindings, and the index of the stage whose turn it is: that after the last is the delete stage,
     ALL_DONE means that this is over too. RunRefused if placement, policy, stages or clusters differ from what the run
-    recorded, a stage has failed, or the record contradicts itself, and as of ``with_placement``, ``with_policy``,
-    ``with_bindings`` and ``laid_out``; NotYet as of the second and the third."""
+    recorded, a stage has failed, or the record contradicts itself (for upstream also by having no stages), and as of
+    ``with_placement``, ``with_policy``, ``with_bindings`` and ``laid_out``; NotYet as of the second and the third."""
     recorded = scene.status
     today, policy = with_policy(with_placement(scene))
     _compare_origin(recorded, today.status)
@@ -42,6 +42,8 @@ def resume(scene: RunContext) -> tuple[RunContext, int]:
     if strategy is None or int64(recorded.resource_snapshot_index_used) is None:
         raise _refused(recorded, "contradiction", "the run has begun and has no copy of its strategy or resources")
     fresh = laid_out_again(today)
+    if scene.upstream and not recorded.stages_status:
+        raise _refused(recorded, "contradiction", "the run has begun and has no stages")
     if len(fresh.stages_status) != len(recorded.stages_status):
         raise _refused(recorded, "stages-changed", "the run has another number of stages than its strategy")
     updating, finished = ALL_DONE, ALL_DONE

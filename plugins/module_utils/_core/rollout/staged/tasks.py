@@ -36,61 +36,69 @@ from .world import (
     RequestApproval,
     RunContext,
     RunFailure,
-    RunRefused,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
     """The stage after a look at its tasks, and the ``actions`` that ask for approvals and take them. ``wake_at`` is
-    when the timed wait ends, if there is one."""
+    when the timed wait ends, if there is one; a ``failure`` ends the run."""
 
     stage: StageUpdatingStatus
     passed: bool
     actions: tuple[Action, ...] = ()
     wake_at: datetime | None = None
+    failure: RunFailure | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Look:
+    """The task after a look at it, whether it is passed, what is to be done for it, when its wait ends, and the failure
+    that ends the run."""
+
+    task: StageTaskStatus
+    passed: bool = False
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+    failure: RunFailure | None = None
 
 
 def tasks_before_stage(scene: RunContext, stage: StageUpdatingStatus) -> Tasks:
     """The stage after a look at the task before it, an approval, with the acts that ask for it or take it: passed once
-    it is given, without a task at once. Which approvals count was judged by who read ``world.approvals``. RunRefused
-    ``approval-request-taken`` if a request of that name belongs to another run or stage."""
-    done: list[StageTaskStatus] = []
-    actions: list[Action] = []
-    passed = True
-    for task in stage.before_stage_task_status:
-        changed, approved, todo = _approval(scene, stage, task, BEFORE_STAGE)
-        done.append(changed)
-        actions += todo
-        passed = passed and approved
-    return Tasks(stage=replace(stage, before_stage_task_status=tuple(done)), passed=passed, actions=tuple(actions))
+    it is given, without a task at once. Which approvals count was judged by who read ``world.approvals``. The failure
+    is ``approval-request-taken``: a request of that name belongs to another run or stage."""
+    looks = [_approval(scene, stage, task, BEFORE_STAGE) for task in stage.before_stage_task_status]
+    return _tasks(looks, replace(stage, before_stage_task_status=tuple(each.task for each in looks)))
 
 
 def tasks_after_stage(scene: RunContext, stage: StageUpdatingStatus, config: StageConfig) -> Tasks:
     """The stage after a look at the tasks behind it, once all its clusters are done: they run side by side, and all
-    must pass (one of an unknown type does); approvals, and RunRefused, as of ``tasks_before_stage``. A timed wait
-    begins with the first look, in upstream with the stage's last change of Progressing, so that a stop begins it anew.
+    must pass (one of an unknown type does); approvals, and the failure, as of ``tasks_before_stage``. A timed wait
+    begins with the first look, in upstream with the stage's last change of Progressing, so that a stop begins it anew,
+    also one that was over.
     Of a timed wait ValueError for a time that is no duration above zero, IndexError if ``config`` does not have it."""
-    done: list[StageTaskStatus] = []
-    actions: list[Action] = []
-    passed, wake_at = True, None
+    looks: list[_Look] = []
     for index, task in enumerate(stage.after_stage_task_status):
-        if task.type == APPROVAL:
-            changed, approved, todo = _approval(scene, stage, task, AFTER_STAGE)
-            actions += todo
-            passed = passed and approved
+        if any(each.failure for each in looks):
+            looks.append(_Look(task=task))
+        elif task.type == APPROVAL:
+            looks.append(_approval(scene, stage, task, AFTER_STAGE))
         elif task.type == TIMED_WAIT:
-            changed, ends = _wait(scene, stage, task, config, index)
-            passed = passed and ends is None
-            wake_at = ends or wake_at
+            looks.append(_wait(scene, stage, task, config, index))
         else:
-            changed = task
-        done.append(changed)
+            looks.append(_Look(task=task, passed=True))
+    return _tasks(looks, replace(stage, after_stage_task_status=tuple(each.task for each in looks)))
+
+
+def _tasks(looks: list[_Look], stage: StageUpdatingStatus) -> Tasks:
+    """What the looks at the tasks of the stage come to; ``stage`` has them in it. The last wait is the one that
+    counts, the first failure."""
     return Tasks(
-        stage=replace(stage, after_stage_task_status=tuple(done)),
-        passed=passed,
-        actions=tuple(actions),
-        wake_at=wake_at,
+        stage=stage,
+        passed=all(each.passed for each in looks),
+        actions=tuple(action for each in looks for action in each.actions),
+        wake_at=next((each.wake_at for each in reversed(looks) if each.wake_at), None),
+        failure=next((each.failure for each in looks if each.failure), None),
     )
 
 
@@ -111,27 +119,25 @@ def owed_acceptances(scene: RunContext) -> tuple[Action, ...]:
     )
 
 
-def _approval(
-    scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, when: str
-) -> tuple[StageTaskStatus, bool, list[Action]]:
-    """The task, whether it is passed, and what is to be done for it: ask, accept, or nothing. An approval counts at the
-    request's own generation; once accepted, a withdrawal has no effect. RunRefused as of ``tasks_before_stage``."""
+def _approval(scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, when: str) -> _Look:
+    """The look at an approval; what is to be done for it is to ask, to accept, or nothing. It counts at the request's
+    own generation; once accepted, a withdrawal has no effect. The failure as of ``tasks_before_stage``."""
     marks = Marks(scene.generation, scene.now)
     if scene.has_status(task.conditions, REQUEST_APPROVED):
-        return task, True, []
+        return _Look(task=task, passed=True)
     name = task.approval_request_name
     request = next((each for each in scene.world.approvals if each.name == name), None)
     created = marks.on_task(task, REQUEST_CREATED, TASK_REQUESTED)
     if request is None:
-        return created, False, [RequestApproval(name=name, stage=stage.stage_name, task=when)]
+        return _Look(task=created, actions=(RequestApproval(name=name, stage=stage.stage_name, task=when),))
     if (request.spec.parent_stage_rollout, request.spec.target_stage) != (scene.run.name, stage.stage_name):
         message = f"approval request {name} belongs to stage {request.spec.target_stage} of another run or stage"
-        raise RunRefused(RunFailure(code="approval-request-taken", message=message), scene.status)
+        return _Look(task=created, failure=RunFailure(code="approval-request-taken", message=message))
     accepted = _says(request, APPROVAL_ACCEPTED)
     if not accepted and not _says(request, APPROVED):
-        return created, False, []
-    actions: list[Action] = [] if accepted else [AcceptApproval(name=name)]
-    return marks.on_task(created, REQUEST_APPROVED, TASK_APPROVED), True, actions
+        return _Look(task=created)
+    taken = marks.on_task(created, REQUEST_APPROVED, TASK_APPROVED)
+    return _Look(task=taken, passed=True, actions=() if accepted else (AcceptApproval(name=name),))
 
 
 def _says(request: ClusterApprovalRequest, kind: str) -> bool:
@@ -141,12 +147,11 @@ def _says(request: ClusterApprovalRequest, kind: str) -> bool:
 
 def _wait(
     scene: RunContext, stage: StageUpdatingStatus, task: StageTaskStatus, config: StageConfig, index: int
-) -> tuple[StageTaskStatus, datetime | None]:
-    """The task, which remembers when its wait began, and when that ends, None once it is over. Errors as of
-    ``tasks_after_stage``."""
+) -> _Look:
+    """The look at a timed wait, of which the task remembers when it began. Errors as of ``tasks_after_stage``."""
     marks = Marks(scene.generation, scene.now)
-    if scene.has_status(task.conditions, WAIT_TIME_ELAPSED):
-        return task, None
+    if scene.has_status(task.conditions, WAIT_TIME_ELAPSED) and not scene.upstream:
+        return _Look(task=task, passed=True)
     if not scene.upstream and find_condition(task.conditions, WAIT_TIME_ELAPSED) is None:
         task = marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITING)
     source = stage.conditions if scene.upstream else task.conditions
@@ -154,5 +159,5 @@ def _wait(
     begun = (since.last_transition_time if since else None) or scene.now
     ends = shifted(begun, as_timedelta(wait_nanoseconds(config.after_stage_tasks[index])))
     if ends > scene.now:
-        return task, ends
-    return marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITED), None
+        return _Look(task=task, wake_at=ends)
+    return _Look(task=marks.on_task(task, WAIT_TIME_ELAPSED, TASK_WAITED), passed=True)

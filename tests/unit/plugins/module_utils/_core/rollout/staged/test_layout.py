@@ -87,6 +87,7 @@ def test_a_sorting_label_is_an_integer(value):
         ({"beforeStageTasks": [APPROVAL, APPROVAL]}, "invalid-before-stage-tasks"),
         ({"beforeStageTasks": [WAIT]}, "invalid-before-stage-tasks"),
         ({"afterStageTasks": [APPROVAL, APPROVAL]}, "invalid-after-stage-tasks"),
+        ({"afterStageTasks": [APPROVAL, WAIT, APPROVAL]}, "invalid-after-stage-tasks"),
         ({"afterStageTasks": [{"type": "TimedWait"}]}, "invalid-after-stage-tasks"),
         ({"afterStageTasks": [{"type": "TimedWait", "waitTime": "0s"}]}, "invalid-after-stage-tasks"),
         ({"afterStageTasks": [{"type": "TimedWait", "waitTime": "soon"}]}, "invalid-after-stage-tasks"),
@@ -113,7 +114,17 @@ def test_a_waiting_time_of_an_approval_is_dropped():
 
 @pytest.mark.parametrize(
     ("value", "clusters", "expected"),
-    [(1, 5, 1), (3, 2, 3), ("25%", 7, 1), ("50%", 3, 1), ("10%", 1, 1), ("70%", 10, 7), ("100%", 4, 4), (0, 4, 1)],
+    [
+        (1, 5, 1),
+        (3, 2, 3),
+        ("25%", 7, 1),
+        ("50%", 3, 1),
+        ("10%", 1, 1),
+        ("70%", 10, 7),
+        ("100%", 4, 4),
+        (0, 4, 1),
+        (-1, 4, 1),
+    ],
 )
 def test_concurrency_rounds_down_and_is_one_at_least(value, clusters, expected):
     assert most_in_flight(replace(StageConfig(name="all"), max_concurrency=value), clusters) == expected

@@ -16,6 +16,7 @@ from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.roll
     policy_snapshot,
     run,
     stage,
+    strategy,
     world,
 )
 
@@ -95,6 +96,24 @@ def test_more_in_flight_than_allowed_contradicts_the_strategy():
     with pytest.raises(RunRefused) as error:
         at(game)
     assert error.value.failure.code == "contradiction"
+
+
+@pytest.mark.parametrize(("upstream", "progress"), [(False, "Progressing"), (True, "Failed")])
+def test_a_run_without_stages_goes_on_with_its_deletions_and_upstream_ends_it(upstream, progress):
+    game = Play(replace(world("", gone="d"), strategy=strategy()), run(), upstream)
+    game.step()
+    game.step()
+    assert game.progress == progress
+
+
+@pytest.mark.parametrize("upstream", [False, True])
+def test_a_record_without_its_resources_ends_the_run(upstream):
+    """Upstream gives resources of index 0."""
+    game = Play(world("ab", stage("all", ALL)), run(), upstream)
+    game.step()
+    game.run = replace(game.run, status=replace(game.run.status, resource_snapshot_index_used=""))
+    failure = game.step().state.failure
+    assert failure and failure.code == "contradiction"
 
 
 def test_a_failed_stage_is_never_taken_up_again():
