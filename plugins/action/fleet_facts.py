@@ -10,7 +10,7 @@ from ..module_utils._fleet.members.capture import capture
 from ..module_utils._fleet.members.identity import OTHER_CLUSTER
 from ..module_utils._fleet.members.own_maintenance import commands_of
 from ..module_utils._report.commands.next_steps import after_reading
-from ..module_utils._report.text import facts_text
+from ..module_utils._report.text import facts_text, folded
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -39,11 +39,12 @@ class ActionModule(Verb):
                 workers=options["workers"],
                 commands=commands_of(options["maintenance_commands"], session.environ),
             )
-        if options["dest"] and not run.check_mode:
-            write_file(options["dest"], found.text)
         lines = [*facts_text(found.reading.snapshot), *(f"note: {each}" for each in found.notes)]
         failed, snapshot = found.reading.failed, found.reading.snapshot
         lines += [each.sentence for each in found.together]
+        if options["dest"] and not run.check_mode:
+            write_file(options["dest"], found.text)
+            lines += folded(f"written to {options['dest']}")
         for line in lines:
             run.say(line)
         for line in run.next_lines(after_reading(name for name, why in failed.items() if why.code == OTHER_CLUSTER)):

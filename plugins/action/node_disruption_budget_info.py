@@ -10,7 +10,7 @@ from ..module_utils._fleet.nodes.budget_info import BudgetQuestion, budget_repor
 from ..module_utils._fleet.nodes.reading import ReadingWish
 from ..module_utils._fleet.nodes.sources import node_manifests
 from ..module_utils._report.nodes.budgets_text import budgets_text
-from ..module_utils._report.text import notes_text
+from ..module_utils._report.text import folded, notes_text
 from ..plugin_utils._libraries import SERVERS
 from ..plugin_utils._verb import Answer, Run, Verb
 
@@ -53,13 +53,14 @@ class ActionModule(Verb):
         )
         with run.open(options, writes=False) as session:
             found = budget_report(session, asked)
-        if options["dest"] and not run.check_mode:
-            write_file(options["dest"], found.file)
         problems = found.snapshot.problems
         lines = [*budgets_text(found.answers, found.zone, options["week"]), *notes_text((*problems, *found.findings))]
         if window is not None:
             lines += [f"budgets for {options['window']}:", *compiled_data(window)["yaml"].splitlines()]
             lines += [window.warning] if window.warning else []
+        if options["dest"] and not run.check_mode:
+            write_file(options["dest"], found.file)
+            lines += folded(f"written to {options['dest']}")
         for line in lines:
             run.say(line)
         return Answer(

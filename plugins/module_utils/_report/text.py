@@ -349,7 +349,8 @@ def _object_lines(plan: PlacementPlan) -> list[str]:
     """What is placed, the first 6 objects, unless the placement ends; and every object that leaves or is left behind,
     with all clusters; those that lose the same share a line."""
     named = listed([str(each.id) for each in plan.objects])
-    lines = [] if plan.deleting else [f"{number_of(len(plan.objects), 'object')}: {named}"]
+    count = f"{number_of(len(plan.objects), 'object')}: {named}" if plan.objects else "no object"
+    lines = [] if plan.deleting else [count]
     return (
         lines
         + [

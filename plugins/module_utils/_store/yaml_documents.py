@@ -38,6 +38,8 @@ _TAG = "tag:yaml.org,2002:"
 _TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "timestamp", "merge")} | {
     "!"
 }
+# What the parsers in C and in Python say of a line that is indented to no block.
+_MISALIGNED = ("did not find expected key", "did not find expected '-' indicator", "expected <block end>")
 _NO_KEY = object()
 _MERGE = object()
 
@@ -343,13 +345,14 @@ def _measured(value: t.Any) -> _Anchored:
 
 
 def _syntax(error: t.Any, text: str, path: str) -> Problem:
-    """The Problem ``bad-yaml`` of what the parser says, with its line where it tells one."""
+    """The Problem ``bad-yaml`` of what the parser says, with its line where it tells one, and of indentation a hint."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
     if mark is None:
         return Problem("bad-yaml", f"not YAML: {problem}", path)
     line = text.splitlines()[mark.line : mark.line + 1]
     tabbed = bool(line) and "\t" in line[0][: len(line[0]) - len(line[0].lstrip())]
+    hint = "often it is the indentation, of this line or of one above" if problem.startswith(_MISALIGNED) else ""
     return Problem(
-        "bad-yaml", f"not YAML: {problem}", f"{path}:{mark.line + 1}", "indent with spaces" if tabbed else ""
+        "bad-yaml", f"not YAML: {problem}", f"{path}:{mark.line + 1}", "indent with spaces" if tabbed else hint
     )

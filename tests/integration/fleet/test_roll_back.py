@@ -309,7 +309,8 @@ def test_overrides_are_those_of_today_and_are_not_lost_for_want_of_their_files(f
     for color in ("blue", "red"):
         file_fleet.resources(file_fleet.configmap(color=color))
         assert not file_fleet.apply().problems
-    assert "[overrides-missing]" in refusal(file_fleet)
+    refused = refusal(file_fleet)
+    assert "[overrides-missing]" in refused and "which is placements in the playbook" in refused
     assert not back(file_fleet, src=(str(file_fleet.folder / "placements"),)).problems
     assert colors(file_fleet)[:1] == [{"color": "blue", "by": "override"}]
     record = file_fleet.record()

@@ -66,7 +66,8 @@ def test_fleet_facts(play: Player, joined: dict[str, t.Any], fleet: Fleet):
     before = snapshot(play.folder)
     assert play("fleet_facts", "--check", **joined).clean().changed == 0
     assert snapshot(play.folder) == before
-    assert play("fleet_facts", **joined).clean().changed == 0
+    read = play("fleet_facts", **joined).clean()
+    assert read.changed == 0 and "written to" in read.output
     facts = json.loads((play.folder / "facts.json").read_text())
     assert [each["metadata"]["name"] for each in facts["members"]] == ["east", "west"]
     assert play("fleet_facts", **joined).clean().changed == 0

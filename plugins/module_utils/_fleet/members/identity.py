@@ -42,7 +42,7 @@ def cluster_words(client: KubeClient) -> tuple[str, str]:
     except ApiError as error:
         if error.code != "forbidden":
             raise
-        hint = f"which cluster this is cannot be told; grant {_RIGHT}, which is in every role of fleet_rbac_info"
+        hint = f"which cluster this is cannot be told; grant {_RIGHT}, which is in every role of gitops.fleet.rbac"
         raise FleetError("forbidden", error.message, client.server_name, hint) from None
     metadata = document.get("metadata")
     uid = metadata.get("uid") if isinstance(metadata, dict) else None

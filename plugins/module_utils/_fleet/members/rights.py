@@ -122,7 +122,9 @@ def _resource(each: t.Mapping[str, t.Any]) -> Resource:
             "unknown-kind",
             f"{each['kind']} in {each['api_version']} is not a kind of Kubernetes itself",
             "kinds",
-            "give it in kinds, with its plural and whether it is namespaced",
+            "put its CustomResourceDefinition among resources, or give it in kinds: "
+            f'{{"api_version": "{each["api_version"]}", "kind": "{each["kind"]}", '
+            '"plural": "...", "namespaced": true or false}',
         )
     group, _slash, version = each["api_version"].rpartition("/")
     return Resource(group, version, each["kind"], each["plural"], bool(each["namespaced"]))

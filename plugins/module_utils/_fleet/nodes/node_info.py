@@ -119,7 +119,7 @@ def node_report(
         pause(asked.look_again)
         plans, found_again = _again(session, reading, asked, plans)
     changes = edits.answered(members) if edits is not None else ()
-    hint = f"write {snapshot} again, or ask the members" if snapshot else "see what fleet_rbac_info prints for nodes"
+    hint = f"write {snapshot} again, or ask the members" if snapshot else "see what gitops.fleet.rbac prints for nodes"
     unknown = (Problem("plan-unknown", each.unknown, each.member, hint) for each in plans if each.unknown)
     against = (problem for each in changes for problem in each.problems)
     problems = (*found.problems, *found_again, *unknown, *against, *rotations.problems, *given.findings)

@@ -56,7 +56,8 @@ def missing_overrides_problem(record: RecordedPlacement) -> t.Iterator[Problem]:
     specs = [each.spec for each in record.known.bindings]
     if any(each.cluster_resource_override_snapshots or each.resource_override_snapshots for each in specs):
         text = "clusters hold the placement with overrides, and none are given now: a roll back would undo them too"
-        yield Problem("overrides-missing", text, hint="give the files with the overrides with the option src")
+        hint = "give the files with the overrides as option src, which is placements in the playbook"
+        yield Problem("overrides-missing", text, hint=hint)
 
 
 def records_moved(name: str, message: str) -> FleetError:

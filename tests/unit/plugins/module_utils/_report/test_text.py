@@ -201,6 +201,10 @@ def test_a_deletion_lists_what_disappears_from_which_member() -> None:  # D1-49
     assert "  released, and staying, on a, b: Namespace test" in lines
 
 
+def test_a_placement_without_objects_says_so() -> None:
+    assert "  no object" in plan_text(plan(wanted(objects=()), facts("a")))
+
+
 def test_equal_plans_give_equal_bytes() -> None:
     known = placed(pick_n(2), facts("b", "c"))
     one = plan(wanted(pick_n(1)), facts("a", "b", "c"), known)

@@ -331,6 +331,19 @@ def test_what_is_no_file_is_never_waited_for(tmp_path: Path, kind: str) -> None:
         assert caught.value.code == "unreadable"
 
 
+@pytest.mark.parametrize("loader", ["in C", "in Python"])
+@pytest.mark.parametrize("text", ["spec:\n  - a: 1\n   b: 2\n", "spec:\n  a: 1\n b: 2\n"])
+def test_a_line_that_is_indented_to_no_block_is_told_of_its_indentation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, loader: str
+) -> None:
+    if loader == "in Python":
+        monkeypatch.delattr(yaml_documents.yaml, "CSafeLoader", raising=False)
+    (tmp_path / "a.yaml").write_text(MAP + text)
+    with pytest.raises(FleetError) as caught:
+        read_manifests([tmp_path])
+    assert caught.value.hint == "often it is the indentation, of this line or of one above"
+
+
 def test_text_that_the_parser_in_python_refuses_at_once(
     refused: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

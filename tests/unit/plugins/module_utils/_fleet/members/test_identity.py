@@ -77,6 +77,7 @@ def test_a_refusal_names_the_right_to_grant() -> None:
     with pytest.raises(FleetError) as caught:
         cluster_words(FORBIDDEN)
     assert "resourceNames: [kube-system]" in caught.value.hint and caught.value.where == "east"
+    assert caught.value.hint.endswith("in every role of gitops.fleet.rbac")
 
 
 def test_names_of_one_cluster_are_found_and_members_without_a_uid_are_no_doubles() -> None:

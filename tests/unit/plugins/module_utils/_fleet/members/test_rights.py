@@ -80,6 +80,12 @@ def test_a_kind_of_that_name_in_another_group_defines_nothing(tmp_path: Path) ->
     assert refused.value.code == "unknown-kind"
 
 
+def test_of_an_unknown_kind_it_is_told_how_it_is_given(tmp_path: Path) -> None:
+    with pytest.raises(FleetError) as refused:
+        rights("apply", SUBJECT, (), written(tmp_path, WEB))
+    assert '{"api_version": "example.org/v1", "kind": "Web", "plural": "...", "namespaced": ' in refused.value.hint
+
+
 @pytest.mark.parametrize("purpose", ["read", "apply", "nodes", "jobs", "hub_reader"])
 @pytest.mark.parametrize(
     ("subject", "where"),
