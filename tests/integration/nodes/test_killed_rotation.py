@@ -74,7 +74,8 @@ def killed_in(fleet: Fleet, wanted: Document, chance: random.Random, most: int) 
             process.wait()
             process.stdout.close()
         document = fleet.records.get("NodeRotation", wanted["metadata"]["name"])
-        if document is not None and document["status"].get("phase") == "Done":
+        # Killed between its record and the first status there is none yet.
+        if document is not None and document.get("status", {}).get("phase") == "Done":
             break
     return killed
 
