@@ -177,21 +177,28 @@ def molecule(totals: Totals, names: list[str]) -> None:
 
 
 Run = t.Callable[[Totals, bool], None]
+
+
+def tests_in(folders: tuple[str, ...]) -> Run:
+    """What runs the tests of these folders, which have a report of their own."""
+    return lambda totals, everything: pytest(totals, folders, everything)
+
+
 HERE: dict[str, Run] = {
-    "tests of updates and of hostile members": lambda totals, everything: pytest(totals, UPDATES, everything),
-    "tests against other clusters": lambda totals, everything: pytest(totals, OTHER_CLUSTERS, everything),
+    "tests of updates and of hostile members": tests_in(UPDATES),
+    "tests against other clusters": tests_in(OTHER_CLUSTERS),
 }
 BESIDE: dict[str, dict[str, Run]] = {
     "computing": {
-        "tests that compute": lambda totals, everything: pytest(totals, COMPUTING, everything),
-        "tests of Pulumi programs": lambda totals, everything: pytest(totals, PULUMI, everything),
-        "tests of playbooks": lambda totals, everything: pytest(totals, PLAYBOOKS, everything),
+        "tests that compute": tests_in(COMPUTING),
+        "tests of Pulumi programs": tests_in(PULUMI),
+        "tests of playbooks": tests_in(PLAYBOOKS),
     },
     "fleet": {
         "molecule": lambda totals, _everything: molecule(totals, []),
-        "tests of fleets": lambda totals, everything: pytest(totals, FLEET, everything),
-        "tests of examples": lambda totals, everything: pytest(totals, EXAMPLES, everything),
-        "tests of Pulumi's engine": lambda totals, everything: pytest(totals, ENGINE, everything),
+        "tests of fleets": tests_in(FLEET),
+        "tests of examples": tests_in(EXAMPLES),
+        "tests of Pulumi's engine": tests_in(ENGINE),
     },
 }
 

@@ -7,16 +7,14 @@ it, by a file of what members had (``nodes_file``)."""
 from __future__ import annotations
 
 import typing as t
-from collections import defaultdict
 from dataclasses import replace
 
 from ..._core.disruption.members.nodes_snapshot import NodesSnapshot
 from ..._core.disruption.members.placed_sources import PlacedSource, is_source, replaced_nodes
+from ..._core.objects.identity import ObjectKey
 from ..._core.plan.changes import FieldChange
 from ..._core.plan.document import LOST, PlacementPlan
 from ..placements.placement import Report
-
-Changes = t.Mapping[tuple[str, str], tuple[FieldChange, ...]]
 
 
 def with_nodes_told(report: Report, nodes: NodesSnapshot) -> Report:
@@ -33,13 +31,13 @@ def _sources(plan: PlacementPlan) -> t.Iterator[PlacedSource]:
     for row in plan.clusters:
         for each in () if row.change == LOST else plan.objects_on(row.cluster):
             if is_source(each.id.group, each.id.kind):
-                fields = changed.get((row.cluster, str(each.id)), ())
+                fields = changed.get((row.cluster, each.id.key), ())
                 yield PlacedSource(
                     placement=plan.name,
                     member=row.cluster,
                     kind=each.id.kind,
                     name=each.id.name,
-                    document=dict(each.manifest),
+                    document=each.manifest,
                     changed=tuple(one.path.removeprefix(".") for one in fields),
                     given_up=tuple(one.path.removeprefix(".") for one in fields if one.new is None),
                 )
@@ -50,11 +48,12 @@ def _sources(plan: PlacementPlan) -> t.Iterator[PlacedSource]:
                 )
 
 
-def _changed(plan: PlacementPlan) -> Changes:
-    """The fields that change since the last apply, by cluster and object."""
-    found: dict[tuple[str, str], tuple[FieldChange, ...]] = defaultdict(tuple)
-    for each in plan.changes:
-        for one in each.objects:
-            for cluster in each.clusters:
-                found[cluster, str(one.id)] = one.fields
-    return found
+def _changed(plan: PlacementPlan) -> t.Mapping[tuple[str, ObjectKey], tuple[FieldChange, ...]]:
+    """The fields of NodePools and node classes that change since the last apply, by cluster and object."""
+    return {
+        (cluster, one.id.key): one.fields
+        for each in plan.changes
+        for one in each.objects
+        if is_source(one.id.group, one.id.kind)
+        for cluster in each.clusters
+    }

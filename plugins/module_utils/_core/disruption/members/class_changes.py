@@ -134,13 +134,18 @@ def source_on(member: MemberNodes, kind: str, name: str) -> Document | None:
             return {
                 "kind": kind,
                 "metadata": {"name": name},
-                "spec": seen_spec(each.spec),
+                "spec": _seen(each.spec),
                 "status": {"subnets": subnets},
             }
     return None
 
 
-def seen_spec(spec: t.Any) -> Document:
+def as_edited(before: Document, wanted: t.Any) -> Document:
+    """The object once the spec ``wanted`` is laid over its own, ``userData`` apart; parts are shared."""
+    return {**before, "spec": merge_patched(before.get("spec"), _seen(wanted))}
+
+
+def _seen(spec: t.Any) -> Document:
     """A spec without the fields that are never read, for they may hold secrets; empty for what is no map."""
     if not isinstance(spec, Mapping):
         return {}
@@ -153,8 +158,7 @@ def _change(
     """What a document does to the object ``before`` of a member, whose subnet findings come after those of ``_unread``.
     FleetError as of ``effect_of``."""
     wanted = document.get("spec") or {}
-    after = {**before, "spec": merge_patched(before.get("spec"), seen_spec(wanted))}
-    change = NodeSource(kind, _identity(document)[1], before, after)
+    change = NodeSource(kind, _identity(document)[1], before, as_edited(before, wanted))
     found = effect_of(change, member.state, network, override)
     return ClassChange(
         member=member.name,

@@ -16,16 +16,16 @@ from ...errors import Problem
 from ...objects.karpenter.node_pool import KIND as NODE_POOL
 from ...values.field_path import set_at
 from ...values.listed import listed, number_of
-from ...values.merge_patch import merge_patched
 from ..budgets.lint import ERROR
 from ..drift_edits import nodes_made_from
 from ..node_source import NodeSource, SourceEffect, effect_of
 from ..subnet_change import Network
-from .class_changes import KINDS, seen_spec, source_on
+from .class_changes import KINDS, as_edited, source_on
 from .member_nodes import NODE, NODE_CLAIM, NODE_CLASS, UNWANTED, Document, MemberNodes
 
 GROUPS = ("karpenter.sh", "karpenter.azure.com", "karpenter.k8s.aws")
 MEMBERS, CAUSES = 12, 3
+_NEVER_READ = tuple(f"spec.{each}" for each in UNWANTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class PlacedSource:
     member: str
     kind: str
     name: str
-    document: Document | None
+    document: Mapping[str, t.Any] | None
     changed: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
 
@@ -85,11 +85,9 @@ def _listed_as(kind: str) -> str:
 
 def _effect(source: PlacedSource, before: Document, member: MemberNodes) -> SourceEffect:
     """What the object does on a member that has it as ``before``; FleetError as of ``effect_of``."""
-    after = None
-    if source.document is not None:
-        after = copy.deepcopy(
-            {**before, "spec": merge_patched(before.get("spec"), seen_spec(source.document.get("spec")))}
-        )
+    after = None if source.document is None else as_edited(before, source.document.get("spec"))
+    if after is not None and source.given_up:
+        after = copy.deepcopy(after)
         for path in source.given_up:
             set_at(after, path, None)
     return effect_of(NodeSource(source.kind, source.name, before, after), member.whole, Network())
@@ -112,9 +110,6 @@ def _add(told: _Found, source: PlacedSource, member: MemberNodes, effect: Source
     for each in effect.findings:
         if each.level == ERROR:
             told.refused[each.code, each.path, each.message].append(member.name)
-
-
-_NEVER_READ = tuple(f"spec.{each}" for each in UNWANTED)
 
 
 def _notes(about: tuple[str, str, str], told: _Found) -> t.Iterator[Problem]:
