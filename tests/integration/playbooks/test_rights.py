@@ -91,4 +91,5 @@ def test_a_stranger_with_just_these_rights_checks_and_applies(play: Player, flee
 def test_a_kind_without_a_definition_is_asked_for(play: Player):
     (play.folder / "widget.json").write_text(json.dumps(RESOURCES[-1]))
     refused = play("gitops.fleet.rbac", subject="you", resources="widget.json")
-    assert refused.code == 2 and "give it in kinds, with its plural" in refused.output
+    assert refused.code == 2 and "Widget in example.com/v1 is not a kind of Kubernetes itself" in refused.output
+    assert "among resources, or give it in kinds" in refused.output
