@@ -24,7 +24,7 @@ _HIDE: ContextVar[t.Callable[[str], str]] = ContextVar("hide", default=str)
 _AS_EMOJI = "\N{VARIATION SELECTOR-16}"
 # Stands for the second column while lines are broken; no text that is shown has one.
 _SECOND = "\0"
-_PATH = re.compile(r"(?<=/)(?=[^/])")
+_PART = re.compile(r"(?<=/)(?=[^/])|(?<=\w\.)(?=\w)")
 
 
 def columns() -> int:
@@ -78,8 +78,8 @@ def padded(text: str, columns: int) -> str:
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
     """Lines of at most so many columns, begun by ``first`` and ``further``, and longer only where these leave no room;
-    none for a text without words. A word that has no room in a line, such as a path, is broken behind a ``/`` where it
-    has any. ValueError for less than one column, or than two where wide letters have to go on in a next line."""
+    none for a text without words. A word that has no room in a line, such as a path, is broken behind a ``/`` or ``.``
+    where it has any. ValueError for less than one column, or than two where wide letters have to go on in a next line."""
     if not text.isascii():
         text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
     lines = _lines(text, columns, first, further)
@@ -96,15 +96,15 @@ def _lines(text: str, columns: int, first: str, further: str) -> list[str]:
 
 
 class _PathWrapper(textwrap.TextWrapper):
-    """One that parts words too long for a line behind each ``/`` of theirs, before it parts them anywhere."""
+    """One that parts words too long for a line behind each ``/`` and ``.``, before it parts them anywhere."""
 
     def _split(self, text: str) -> list[str]:
         """The words with the blanks between them, as ``textwrap`` wants them; those that have no room in a line in
-        parts that end with ``/``."""
+        parts that end with ``/`` or ``.``."""
         room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
         parts: list[str] = []
         for word in super()._split(text):
-            parts += filter(None, _PATH.split(word)) if len(word) > room else [word]
+            parts += filter(None, _PART.split(word)) if len(word) > room else [word]
         return parts
 
 

@@ -43,6 +43,7 @@ from .rules import Found
 from .translations import english, english_field
 
 PLACEHOLDER = "..."
+DEEPEST_HINT = 3  # levels below an unknown field where one of its name is looked for
 LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
 PERCENT = re.compile(r"(100|[0-9]{1,2})%")
 # RFC 3339 as the API server reads it (format date-time).
@@ -79,15 +80,11 @@ _HINTS: dict[tuple[str, str], str] = {
     ("NodeClassRef", "apiVersion"): "v1 has the group alone, without the version: write group",
     ("NodeClaimTemplateSpec", "kubelet"): "v1 has it in the node class: spec.kubelet of EC2NodeClass or AKSNodeClass",
     ("NodeClaimTemplateSpec", "resources"): "only limits of the pool bound what its nodes have",
-    ("NodePoolSpec", "expireAfter"): "it stands at spec.template.spec.expireAfter",
     ("NodePoolSpec", "ttlSecondsAfterEmpty"): "write spec.disruption.consolidateAfter",
     ("NodePoolSpec", "ttlSecondsUntilExpired"): "write spec.template.spec.expireAfter",
-    ("NodePoolSpec", "requirements"): "it stands at spec.template.spec.requirements",
-    ("NodePoolSpec", "taints"): "it stands at spec.template.spec.taints",
     ("PlacementPolicy", "taints"): "taints are read from spec.taints of MemberCluster",
     ("NodeImageSelection", "version"): "images are named under customNodeImageVersions, and only for Custom",
     ("NodeImageSelection", "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
-    ("UpdateRunSpec", "stages"): "stages stand under spec.strategy",
     ("UpdateStrategySpec", "stages"): "stages stand under spec.strategy",
     **{
         (cls, field): _NO_VERSIONS
@@ -146,7 +143,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
     for key in beside:
         if not (cls is ObjectMeta and key in _KEPT_METADATA):
             message = f"there is no field {key!r} here"
-            check.problem("unknown-field", below(path, key), message, _nearest(cls, key, fields))
+            check.problem("unknown-field", below(path, key), message, _nearest(cls, str(key), fields, path))
     out: dict[str, t.Any] = {}
     for each in fields.values():
         value = document.get(each.json)
@@ -176,9 +173,28 @@ def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0
     return [by_case[each] for each in difflib.get_close_matches(word.lower(), by_case, most, alike)]
 
 
-def _nearest(cls: type, key: t.Any, fields: t.Iterable[str]) -> str:
-    """The hint for an unknown field: our own, else by translation, else by likeness; empty if there is none."""
-    return _HINTS.get((cls.__name__, str(key))) or english_field(str(key), fields) or did_you_mean(str(key), fields)
+def _nearest(cls: type, key: str, fields: t.Iterable[str], path: str) -> str:
+    """The hint for an unknown field of the object at ``path``: our own, else by translation, else where it stands
+    within that object, else by likeness; empty if there is none."""
+    own = _HINTS.get((cls.__name__, key)) or english_field(key, fields)
+    return own or _deeper(cls, key, path) or did_you_mean(key, fields)
+
+
+def _deeper(cls: type, key: str, path: str) -> str:
+    """``it stands at ...`` with the nearest place within an object at ``path`` where a field has this very name, lists
+    and the status apart; empty if no place has it, or several as near."""
+    level = [(path, cls)]
+    for _depth in range(DEEPEST_HINT):
+        level = [
+            (below(place, each.json), each.shape.cls)
+            for place, holder in level
+            for each in fields_by_name(holder).values()
+            if each.shape.form == OBJECT and each.json != "status"
+        ]
+        found = [place for place, holder in level if key in fields_by_name(holder)]
+        if found:
+            return f"it stands at {below(found[0], key)}" if len(found) == 1 else ""
+    return ""
 
 
 def _check_field(check: Check, spec: Field, value: t.Any, path: str, labels: bool) -> t.Any:

@@ -73,6 +73,12 @@ def test_a_path_without_room_is_broken_at_its_folders() -> None:
     assert wrapped("ab/cd/ef gh", 8, "xxx") == ["xxxab/", "cd/ef gh"]
 
 
+def test_the_name_of_a_field_without_room_is_broken_at_its_dots() -> None:
+    field = "spec.template.spec.nodeClassRef.name"
+    assert wrapped(f"{field} is another", 22) == ["spec.template.spec.", "nodeClassRef.name is", "another"]
+    assert wrapped("see /home/.local/x", 10) == ["see /home/", ".local/x"]
+
+
 def test_a_folder_without_room_is_broken_where_the_line_ends() -> None:
     lines = wrapped("see " + "x" * 12 + "/y", 8)
     assert all(columns_of(line) <= 8 for line in lines) and "".join(lines).replace(" ", "") == "see" + "x" * 12 + "/y"
