@@ -78,8 +78,8 @@ def padded(text: str, columns: int) -> str:
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
     """Lines of at most so many columns, begun by ``first`` and ``further``, and longer only where these leave no room;
-    none for a text without words. A word that has no room in a line, such as a path, is broken behind a ``/`` or ``.``
-    where it has any. ValueError for less than one column, or than two where wide letters have to go on in a next line."""
+    none for a text without words. A word that has no room in a line, such as a path, is broken behind ``/`` or ``.``
+    where it has one. ValueError for less than one column, or than two where wide letters have to go on in the next."""
     if not text.isascii():
         text = "".join(sign + _SECOND if _columns(sign) == 2 else sign for sign in text)
     lines = _lines(text, columns, first, further)

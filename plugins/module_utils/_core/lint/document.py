@@ -34,8 +34,9 @@ from ..objects.placements.placeholders import HOLES
 from ..objects.reading import judge
 from ..objects.service_json import ServiceResource, resources
 from ..objects.updates.strategy_json import judge_strategy
-from ..schema.checking import Written, did_you_mean, no_written_text
+from ..schema.checking import Written, no_written_text
 from ..schema.finding import Finding
+from ..schema.hints import did_you_mean
 from ..schema.rules import indexes_at
 from ..values.field_path import field, set_at, value_at
 from .annotations import judge_other_kind

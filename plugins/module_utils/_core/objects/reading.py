@@ -12,15 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import FleetError, Problem
-from ..schema.checking import (
-    Check,
-    Written,
-    check_object,
-    did_you_mean,
-    no_written_text,
-)
+from ..schema.checking import Check, Written, check_object, no_written_text
 from ..schema.codec import decode
 from ..schema.finding import Finding
+from ..schema.hints import did_you_mean
 from ..schema.metadata_rules import check_metadata
 from ..schema.rules import Found, apart_from, not_overlapping
 from .api_groups import FLEET_GROUP, PLACEMENT_GROUP

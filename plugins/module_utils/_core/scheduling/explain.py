@@ -14,7 +14,7 @@ from ..errors import FleetError, Problem
 from ..objects.placements.binding import UNSCHEDULED, ClusterResourceBinding, ClusterScore
 from ..objects.placements.cluster_resource_placement import ClusterResourcePlacement
 from ..objects.placements.policy import PICK_FIXED, PICK_N
-from ..schema.checking import most_like
+from ..schema.hints import most_like
 from . import bitset, cluster_eligibility, reasons
 from .cycle import Scheduled
 from .index import FleetIndex

@@ -2,11 +2,10 @@
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
 """A manifest checked against the fields of its class, all problems at once (``unknown-field``, ``missing-field``,
-``wrong-type``, ``not-one-of``, ``out-of-range``, ``placeholder``); which known word a wrong one is like."""
+``wrong-type``, ``not-one-of``, ``out-of-range``, ``placeholder``)."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 from collections.abc import Mapping
@@ -37,14 +36,13 @@ from .fields import (
     fields_by_name,
 )
 from .finding import Finding
+from .hints import did_you_mean, meant_field, most_like
 from .meta import ObjectMeta
 from .prop import Prop
 from .rules import Found
-from .translations import english, english_field
+from .translations import english
 
 PLACEHOLDER = "..."
-DEEPEST_HINT = 3  # levels below an unknown field where one of its name is looked for
-LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
 PERCENT = re.compile(r"(100|[0-9]{1,2})%")
 # RFC 3339 as the API server reads it (format date-time).
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -63,35 +61,6 @@ _WORDS = {
 _LABELS = ("labels", "annotations", "matchLabels")
 # Kept by every API server in metadata, and no business of ours.
 _KEPT_METADATA = {"managedFields", "ownerReferences", "selfLink", "generateName", "deletionGracePeriodSeconds"}
-_NO_VERSIONS = "a strategy holds no versions; they stand in spec.managedClusterUpdate of the UpdateRun"
-_VERSIONS = (
-    "kubernetesVersion",
-    "version",
-    "upgrade",
-    "nodeImageSelection",
-    "nodeImageVersion",
-    "managedClusterUpdate",
-)
-# By class and field: what somebody means who writes a field that is not there.
-_HINTS: dict[tuple[str, str], str] = {
-    ("Budget", "timeZone"): "schedules of budgets are in UTC",
-    ("Disruption", "expireAfter"): "it stands at spec.template.spec.expireAfter",
-    ("Disruption", "terminationGracePeriod"): "it stands at spec.template.spec.terminationGracePeriod",
-    ("NodeClassRef", "apiVersion"): "v1 has the group alone, without the version: write group",
-    ("NodeClaimTemplateSpec", "kubelet"): "v1 has it in the node class: spec.kubelet of EC2NodeClass or AKSNodeClass",
-    ("NodeClaimTemplateSpec", "resources"): "only limits of the pool bound what its nodes have",
-    ("NodePoolSpec", "ttlSecondsAfterEmpty"): "write spec.disruption.consolidateAfter",
-    ("NodePoolSpec", "ttlSecondsUntilExpired"): "write spec.template.spec.expireAfter",
-    ("PlacementPolicy", "taints"): "taints are read from spec.taints of MemberCluster",
-    ("NodeImageSelection", "version"): "images are named under customNodeImageVersions, and only for Custom",
-    ("NodeImageSelection", "nodeImageVersion"): "images are named under customNodeImageVersions, and only for Custom",
-    ("UpdateStrategySpec", "stages"): "stages stand under spec.strategy",
-    **{
-        (cls, field): _NO_VERSIONS
-        for cls in ("UpdateStrategySpec", "UpdateRunStrategy", "UpdateStage", "UpdateGroup")
-        for field in _VERSIONS
-    },
-}
 _PLAIN = Prop(doc="")
 Written = t.Callable[[str], str | None]  # pylint: disable=unsupported-binary-operation  # Python 3.11 can
 _BAD: t.Any = object()
@@ -143,7 +112,7 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
     for key in beside:
         if not (cls is ObjectMeta and key in _KEPT_METADATA):
             message = f"there is no field {key!r} here"
-            check.problem("unknown-field", below(path, key), message, _nearest(cls, str(key), fields, path))
+            check.problem("unknown-field", below(path, key), message, meant_field(cls, str(key), path))
     out: dict[str, t.Any] = {}
     for each in fields.values():
         value = document.get(each.json)
@@ -156,45 +125,6 @@ def check_object(check: Check, cls: type, document: t.Any, path: str = "", prop:
             hint = f"write {each.prop.form}" if each.prop.form else each.prop.doc
             check.problem("missing-field", below(path, each.json), f"{each.json} is required", hint)
     return out
-
-
-def did_you_mean(word: str, known: t.Iterable[str]) -> str:
-    """``did you mean ...?`` with the known word of ``most_like``; empty if there is none."""
-    found = most_like(word, known)
-    return f"did you mean {found[0]}?" if found else ""
-
-
-def most_like(word: str, known: t.Iterable[str], most: int = 1, alike: float = 0.7) -> list[str]:
-    """The known words most like the given one, whatever their case, the likest first: at most ``most``, each ``alike``
-    (0 to 1) at least. Empty for a word of more than ``LONGEST_WORD`` letters."""
-    if len(word) > LONGEST_WORD:
-        return []
-    by_case = {each.lower(): each for each in known}
-    return [by_case[each] for each in difflib.get_close_matches(word.lower(), by_case, most, alike)]
-
-
-def _nearest(cls: type, key: str, fields: t.Iterable[str], path: str) -> str:
-    """The hint for an unknown field of the object at ``path``: our own, else by translation, else where it stands
-    within that object, else by likeness; empty if there is none."""
-    own = _HINTS.get((cls.__name__, key)) or english_field(key, fields)
-    return own or _deeper(cls, key, path) or did_you_mean(key, fields)
-
-
-def _deeper(cls: type, key: str, path: str) -> str:
-    """``it stands at ...`` with the nearest place within an object at ``path`` where a field has this very name, lists
-    and the status apart; empty if no place has it, or several as near."""
-    level = [(path, cls)]
-    for _depth in range(DEEPEST_HINT):
-        level = [
-            (below(place, each.json), each.shape.cls)
-            for place, holder in level
-            for each in fields_by_name(holder).values()
-            if each.shape.form == OBJECT and each.json != "status"
-        ]
-        found = [place for place, holder in level if key in fields_by_name(holder)]
-        if found:
-            return f"it stands at {below(found[0], key)}" if len(found) == 1 else ""
-    return ""
 
 
 def _check_field(check: Check, spec: Field, value: t.Any, path: str, labels: bool) -> t.Any:

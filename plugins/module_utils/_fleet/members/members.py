@@ -19,7 +19,7 @@ from ..._core.errors import FleetError, Problem
 from ..._core.objects.clusters.fleet_member import FleetMember
 from ..._core.objects.clusters.member_cluster import MemberCluster
 from ..._core.objects.clusters.missing_record import lacks_record, without_record
-from ..._core.schema.checking import did_you_mean
+from ..._core.schema.hints import did_you_mean
 from ..._core.values.listed import listed
 from ..._kube.access import server_readiness
 from ..._kube.client import KubeClient, Timeouts

@@ -24,8 +24,8 @@ from ..._core.objects.placements.scheduling_policy_snapshot import ClusterSchedu
 from ..._core.objects.placements.snapshot_labels import POLICY_INDEX, RESOURCE_HASH, RESOURCE_INDEX
 from ..._core.plan.changes import Earlier
 from ..._core.plan.compose import RecordedState
-from ..._core.schema.checking import did_you_mean
 from ..._core.schema.codec import encode
+from ..._core.schema.hints import did_you_mean
 from ..._core.values.listed import listed
 from ..._store.kinds import record_name
 from ..._store.records import Lease, Records

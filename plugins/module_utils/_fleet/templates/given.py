@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from ..._core.errors import FleetError
 from ..._core.foreign import shown_value
-from ..._core.schema.checking import did_you_mean
+from ..._core.schema.hints import did_you_mean
 
 
 def objects(value: t.Any, name: str) -> list[dict[str, t.Any]]:

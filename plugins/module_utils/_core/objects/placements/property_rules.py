@@ -13,8 +13,8 @@ import typing as t
 import unicodedata
 from dataclasses import dataclass, field
 
-from ...schema.checking import LONGEST_WORD
 from ...schema.finding import Finding
+from ...schema.hints import LONGEST_WORD
 from ...schema.rules import Found
 from ...values.listed import listed
 from ...values.quantity import Quantity, parse_quantity

@@ -23,8 +23,8 @@ from ...objects.clusters.member_cluster import (
     Taint,
 )
 from ...objects.placements.property_rules import RESOURCE_PREFIX, check_property_name
-from ...schema.checking import did_you_mean
 from ...schema.codec import decode
+from ...schema.hints import did_you_mean
 from ...schema.meta import Condition, ObjectMeta
 from ...schema.metadata_rules import NAME_LIMIT, name_problem
 from ...schema.prop import MAX_INT32

@@ -125,27 +125,3 @@ def test_defaults_are_those_of_the_absent_part_d0_08() -> None:
     assert with_defaults(Outer, {"name": "a"}) == {"name": "a", "known": {"level": "high"}}
     assert with_defaults(Outer, {"name": "a", "known": {}})["known"] == {"level": "low"}
     assert with_defaults(Outer, {"name": "a", "inner": [{"more": 1}]})["inner"] == [{"more": 1, "level": "low"}]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Holding:
-    outer: Outer | None = prop("What holds more.", default=None)
-    other: Named | None = prop("What has a name too.", default=None)
-    status: Dated | None = prop("What was seen.", default=None)
-
-
-@pytest.mark.parametrize(
-    ("key", "hint"),
-    [
-        ("marks", "it stands at spec.outer.marks"),
-        ("level", "it stands at spec.outer.known.level"),
-        ("name", ""),  # two have it
-        ("day", ""),  # of the status, which nobody writes
-        ("outre", "did you mean outer?"),
-        ("Level", ""),
-    ],
-)
-def test_a_field_that_stands_too_high_is_told_its_place(key: str, hint: str) -> None:
-    check = Check()
-    check_object(check, Holding, {key: "low"}, "spec")
-    assert [(each.code, each.hint) for each in check.problems] == [("unknown-field", hint)]
