@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpent
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.node_class import AKS_NODE_CLASS
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.karpenter.reading import read_node_pool
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.reading import read
-from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.checking import did_you_mean
+from ansible_collections.gitops.fleet.plugins.module_utils._core.schema.hints import did_you_mean
 from ansible_collections.gitops.fleet.plugins.module_utils._core.values.selector import label_value_problem
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.environments.local import port_range
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.members.rights import rights
