@@ -37,15 +37,16 @@ MOVING = {"evacuate", "readmit", "empty_first"}
 # Options that are no variables, by playbook: what it fixes itself, and what belongs to another playbook or to a task.
 FIXED = {
     "apply": {"state", "definition", "to", "wait", *MOVING},
-    "evacuate": {"state", "definition", "to", "render", "nodes_file"},
-    "rollout": {"state", "definition", "to", "render", "nodes_file", *MOVING},
-    "rollback": {"state", "definition", "allow_older", "render", "nodes_file", "wait", *MOVING},
+    "evacuate": {"state", "definition", "to", "render"},
+    "rollout": {"state", "definition", "to", "render", *MOVING},
+    "rollback": {"state", "definition", "allow_older", "render", "wait", *MOVING},
     "plan": {"reason", "state", "definition", "to", "validate", "removal_timeout", "workers", *ROLLING},
     "drift": {
         *("state", "definition", "digest", "approved_plan", "facts", "prune_kinds", "max_removals", "validate"),
         "reason",
         *("max_object_removals", "allow_empty", "allow_no_objects", "allow_older", "removal_timeout"),
-        *("write_plan", "write_markdown", "to", "render", "nodes_file", *ROLLING, *MOVING),
+        *("write_plan", "write_markdown", "to", "render", *ROLLING, *MOVING),
+        *("nodes_file", "max_replaced_nodes"),
     },
     "budgets": {"definition"},
     "rotate": {"definition", "only_waiting"},
@@ -71,7 +72,7 @@ FIXED = {
         *("return_snapshot", "facts", "approved_plan", "prune_kinds", "max_removals", "max_object_removals"),
         *("allow_empty", "allow_no_objects", "allow_older", "unreachable", "max_facts_age", "validate"),
         *("removal_timeout", "readiness", "fail_on", "render", "write_plan", "write_markdown", "to", "wait", *MOVING),
-        "nodes_file",
+        *("nodes_file", "max_replaced_nodes"),
         *("forecast", "calendar", "days", "write_calendar", "state", "src", "strict", "result_file"),
         *("waiting", "snapshot", "again"),
     },
@@ -82,7 +83,6 @@ FIXED = {
     "end": {
         *("src", "definition", "resources", "facts", "strict", "digest", "approved_plan", "max_object_removals"),
         *("allow_no_objects", "max_facts_age", "allow_older", "validate", "fail_on", "to", "render", *ROLLING, *MOVING),
-        "nodes_file",
     },
     "explain": {"definition", "what_if", "snapshots"},
     "what_if": {"definition", "explain", "snapshots"},

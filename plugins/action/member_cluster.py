@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..module_utils._core.errors import FleetError
 from ..module_utils._fleet.members.join import MemberSpec, join, specs_of_contexts
 from ..module_utils._fleet.members.leave import LeaveRequest, leave
-from ..module_utils._fleet.placements.placement import removal_limit
+from ..module_utils._fleet.placements.checks import removal_limit
 from ..module_utils._fleet.session import Session
 from ..module_utils._report.commands.next_steps import after_join
 from ..module_utils._report.members_text import joined_text, left_text, strangers_text, without_driver_text

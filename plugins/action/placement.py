@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import typing as t
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 
 from ..module_utils._core.errors import FleetError, Problem
 from ..module_utils._fleet.files import approved_plan, facts_file, refuse_empty, refuse_unwritable, write_file
 from ..module_utils._fleet.nodes.placed_nodes import with_nodes_told
 from ..module_utils._fleet.nodes.reading import nodes_file
-from ..module_utils._fleet.placements.checks import without_unreachable
+from ..module_utils._fleet.placements.checks import brake_limits, removal_limit, without_unreachable
 from ..module_utils._fleet.placements.history.going_back import ways_after
 from ..module_utils._fleet.placements.history.roll_back import RollBack
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
@@ -20,9 +22,9 @@ from ..module_utils._fleet.placements.placement import (
     UNFULFILLED,
     PlacementRequest,
     Report,
-    brake_limits,
     run,
 )
+from ..module_utils._fleet.placements.plan import FleetPlan
 from ..module_utils._fleet.templates.present import utc_text
 from ..module_utils._report.changes import plan_diff
 from ..module_utils._report.commands.placement_steps import after_placement
@@ -43,7 +45,10 @@ class ActionModule(Verb):
     (``write_plan``, ``write_markdown``), outcome and code of the task (``fail_on``, ``unreachable``), how it goes
     on."""
 
-    RULES: t.ClassVar[dict[str, t.Any]] = {"mutually_exclusive": [["src", "definition"]]}
+    RULES: t.ClassVar[dict[str, t.Any]] = {
+        "mutually_exclusive": [["src", "definition"]],
+        "required_by": {"max_replaced_nodes": ["nodes_file"]},
+    }
 
     def libraries(self, options: t.Mapping[str, t.Any]) -> t.Mapping[str, str]:
         """Those for API servers; none for a plan from a facts file."""
@@ -57,19 +62,27 @@ class ActionModule(Verb):
         says."""
         approved = approved_plan(options["approved_plan"]) if options["approved_plan"] else None
         asked = _asked(options, run_of, approved.digest if approved else options["digest"] or "")
-        nodes = nodes_file(options["nodes_file"], run_of.now) if options["nodes_file"] else None
+        if options["nodes_file"]:
+            asked = replace(asked, judged=_with_nodes(options, run_of.now))
         began = run_of.now.replace(microsecond=0)
         with run_of.open(options, writes=asked.write) as session:
             try:
                 report = with_runs_told(session.records, run(session, asked))
             except FleetError as error:
                 raise _with_difference(error, approved.changes if approved else ()) from error
-            report = with_nodes_told(report, nodes) if nodes else report
             ways = ways_after(report, session.records, options["src"] or ())
         answer = _written_answer(report, options, run_of, utc_text(began) if asked.look and not asked.write else "")
         came_to = _came_to(answer.outcome, report)
         steps = after_placement(run_of.given, came_to, answer.changed, report.plan.digest, report.looked, ways)
         return run_of.with_next(answer, steps, answer.outcome in ("partial", *options["fail_on"]))
+
+
+def _with_nodes(options: t.Mapping[str, t.Any], now: datetime) -> t.Callable[[FleetPlan], FleetPlan]:
+    """Tells plans which nodes they replace, with the brake on these if one is given. FleetError of the file, and
+    ``bad-option``."""
+    most = options["max_replaced_nodes"]
+    limit = None if most is None else removal_limit(most, "max_replaced_nodes")
+    return partial(with_nodes_told, nodes=nodes_file(options["nodes_file"], now), limit=limit)
 
 
 def _came_to(outcome: str, report: Report) -> str:

@@ -9,8 +9,8 @@ from functools import partial
 
 from ..module_utils._fleet.audit.staged_runs import testify_deletion
 from ..module_utils._fleet.given import run_meant
+from ..module_utils._fleet.placements.checks import brake_limits, removal_limit
 from ..module_utils._fleet.placements.look import ApplyOptions, RolloutOptions
-from ..module_utils._fleet.placements.placement import brake_limits, removal_limit
 from ..module_utils._fleet.placements.staged.approvals import approvers_of, open_requests
 from ..module_utils._fleet.placements.staged.carrying import CONDUCTED, staged_run
 from ..module_utils._fleet.placements.staged.report import StagedOptions, StagedReport

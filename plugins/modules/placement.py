@@ -166,9 +166,7 @@ options:
     type: int
     default: 60
   time_limit:
-    description:
-      - Seconds after which nothing new is begun and the task ends with the outcome C(waiting). The next run goes on
-        from there.
+    description: Seconds after which nothing new is begun. The outcome is C(waiting); the next run goes on.
     type: int
   max_idle:
     description:
@@ -239,6 +237,11 @@ options:
         With it the plan tells how many nodes of which clusters Karpenter replaces where a placement changes a NodePool,
         an AKSNodeClass or an EC2NodeClass, or takes one away. It is no part of the digest.
     type: path
+  max_replaced_nodes:
+    description:
+      - Most nodes that one apply of a placement may replace, by O(nodes_file); a number, or a percentage of the nodes
+        of its clusters. Nodes that may be replaced count too, and a changed cluster that is not in the file stops it.
+    type: str
   write_plan:
     description: File to write the plan to, as JSON; in check mode too, so that it can be approved.
     type: path

@@ -35,8 +35,8 @@ def foreseen(fleet: Fleet) -> list[str]:
     path = fleet.folder / "nodes.json"
     question = BudgetQuestion(reading=ReadingWish(pods=False, keep=True))
     path.write_text(budget_report(fleet.session(), question).file, encoding="utf-8")
-    report = with_nodes_told(fleet.look(), nodes_file(str(path), fleet.now))
-    return [str(each) for each in report.plan.findings if each.code.startswith("nodes-")]
+    plan = with_nodes_told(fleet.look().plan, nodes_file(str(path), fleet.now))
+    return [str(each) for each in plan.findings if each.code.startswith("nodes-")]
 
 
 def drifted(karpenter: Karpenter) -> int:

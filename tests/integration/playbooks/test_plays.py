@@ -285,6 +285,13 @@ def test_a_plan_tells_which_nodes_it_replaces(play: Player, joined: dict[str, t.
     sentence = "2 nodes on 1 cluster will be replaced or end: east (2)"
     assert sentence in " ".join(told.split()), told
     assert "note: pools NodePool/web: 2 nodes on 1 cluster will be" in (play.folder / "plan.md").read_text()
+    stopped = play("gitops.fleet.plan", **asked, max_replaced_nodes="1", fail_on=["stopped"])
+    text = " ".join(stopped.output.split())
+    assert stopped.code == 2 and "2 of 2 nodes are or may be replaced; max_replaced_nodes 1 permits 1" in text, text
+    assert "stopped by max&#95;replaced&#95;nodes: pools: 2 of 2 nodes" in (play.folder / "plan.md").read_text()
+    refused = play("gitops.fleet.apply", **files, records=joined["records"], nodes_file=nodes, max_replaced_nodes="1")
+    assert refused.code == 2 and "brake-max-replaced-nodes" in refused.output
+    assert "if it is meant: max_replaced_nodes: 2" in " ".join(refused.output.split())
     lost = play("gitops.fleet.plan", **{**asked, "nodes_file": "nowhere.json"})
     assert lost.code == 2 and "nodes-missing" in lost.output and "gitops.fleet.budgets" in lost.output
     assert fleet.writes_of("planner") == []

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Brakes, limits that stop a plan from destroying more than its author meant: too many clusters or objects removed
 (``max_removals``, ``max_object_removals``), none left (``allow_empty``, ``allow_no_objects``), facts too old
-(``max_facts_age``), an older Git revision (``allow_older``). All are on by default."""
+(``max_facts_age``), an older Git revision (``allow_older``), nodes that are replaced (``max_replaced_nodes``). All but
+the last are on by default."""
 
 from __future__ import annotations
 
@@ -174,6 +175,22 @@ def older_source_brake(
         lifted=older is not False and allow,
         message=f"{placement}: {unknown if older is None else known}" + (f"; run {deepen}" if deepen else ""),
         option="allow_older: true",
+    )
+
+
+def replaced_nodes_brake(placement: str, held: int, replaced: int, unread: int, limit: int | str) -> Brake:
+    """The brake ``max_replaced_nodes``: of the ``held`` nodes of its clusters ``replaced`` go, or may. It trips if
+    these are more than ``limit`` permits, a number as it is or a percentage, rounded down, and where the nodes of some
+    clusters that it changes are not known (``unread``). ValueError for what is no limit."""
+    allowed = scaled(limit, held, round_up=False)
+    message = f"{replaced:,} of {number_of(held, 'node')} are or may be replaced"
+    if unread:
+        message += f", and those of {number_of(unread, 'cluster')} are not known"
+    return Brake(
+        name="max_replaced_nodes",
+        tripped=replaced > allowed or unread > 0,
+        message=f"{placement}: {message}; max_replaced_nodes {limit} permits {allowed:,}",
+        option="leave max_replaced_nodes out" if unread else f"max_replaced_nodes: {replaced}",
     )
 
 

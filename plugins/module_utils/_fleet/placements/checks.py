@@ -1,9 +1,10 @@
 # Copyright: Contributors to the gitops.fleet project
 # BSD-2-Clause (see LICENSES/BSD-2-Clause.txt or https://opensource.org/licenses/BSD-2-Clause)
 # SPDX-License-Identifier: BSD-2-Clause
-"""Before a plan is carried out: brakes (``brake-max-removals``), ``digest-mismatch``, ``unfulfilled``,
-``became-ineligible``, records without members (``nothing-recorded``); after it: what failed (``not-applied``,
-``not-gone``), what is only out of reach, what evacuated clusters keep, ``counted-as-recorded``."""
+"""Before a plan is carried out: limits of brakes, and those that stop it (``brake-max-removals``),
+``digest-mismatch``, ``unfulfilled``, ``became-ineligible``, records without members (``nothing-recorded``); after it:
+what failed (``not-applied``, ``not-gone``), what is only out of reach, what evacuated clusters keep,
+``counted-as-recorded``."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from ..._core.cluster.silence import OUT_OF_REACH, SILENT
 from ..._core.errors import FleetError, Problem
 from ..._core.objects.identity import ObjectId
 from ..._core.objects.placements.binding import BOUND, SCHEDULED, UNSCHEDULED
+from ..._core.plan.brakes import BrakeLimits
 from ..._core.plan.digest import contents_digest
 from ..._core.plan.document import (
     EVACUATED,
@@ -117,6 +119,27 @@ def nothing_recorded_problems(
     )
     hint = "plan with the records of the fleet, or with a facts snapshot that fleet_facts wrote from them"
     return (Problem(NOTHING_RECORDED, text, place, hint),)
+
+
+def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
+    """Limits from a verb's options ``max_removals``, ``allow_empty``, ``max_object_removals``, ``allow_no_objects`` and
+    ``allow_older``, all of them to be there. FleetError ``bad-option``."""
+    return BrakeLimits(
+        max_removals=removal_limit(options["max_removals"], "max_removals"),
+        allow_empty=options["allow_empty"],
+        max_object_removals=removal_limit(options["max_object_removals"], "max_object_removals"),
+        allow_no_objects=options["allow_no_objects"],
+        allow_older=options["allow_older"],
+    )
+
+
+def removal_limit(text: str, option: str) -> int | str:
+    """A whole number below 2**31, or a percentage up to 100% as text. FleetError ``bad-option`` for all else."""
+    share = text.removesuffix("%")
+    most = 100 if share != text else 2**31 - 1
+    if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
+        raise FleetError("bad-option", f"{text!r:.80} is neither a number nor 0% to 100%", option)
+    return text if share != text else int(share)
 
 
 def check_brakes(plan: FleetPlan) -> None:

@@ -78,15 +78,19 @@ STOPPED, UNFULFILLED = "stopped", "unfulfilled"
 APPLY_AGE, FILE_AGE = timedelta(minutes=10), timedelta(hours=24)
 
 
+def _as_made(plan: FleetPlan) -> FleetPlan:
+    return plan
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlacementRequest:
     """Placements are from the first given of ``roll_back``, ``definition``, ``src``, else from the hub, only ``names``
     of them if there are any; with ``absent`` these ``names`` are to end. ``resources`` None: selected on the hub.
     ``facts`` is a loaded snapshot; without one recorded facts at most ``max_facts_age`` old (None: 10 minutes) are
-    used, and other members are read, all with ``read`` or for a ResourcePlacement. ``write`` carries the plan out, else
-    ``look`` compares with members; ``approved`` is the digest that was approved, empty for none. ``render`` names a
-    cluster of which all that it gets is told. ``evacuate``, ``readmit`` and ``empty_first`` are as of ``evacuation``.
-    ``timeout`` is seconds to connect."""
+    used, and other members are read, all with ``read`` or for a ResourcePlacement. ``judged`` gives a plan with
+    findings and brakes of its own. ``write`` carries the plan out, else ``look`` compares with members; ``approved`` is
+    the digest that was approved, empty for none. ``render`` names a cluster of which all that it gets is told.
+    ``evacuate``, ``readmit`` and ``empty_first`` are as of ``evacuation``. ``timeout`` is seconds to connect."""
 
     src: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None
@@ -101,6 +105,7 @@ class PlacementRequest:
     read: bool = False
     max_facts_age: timedelta | None = None
     limits: BrakeLimits = BrakeLimits()
+    judged: t.Callable[[FleetPlan], FleetPlan] = _as_made
     ways: ApplyOptions = ApplyOptions()
     strict: bool = False
     approved: str = ""
@@ -176,33 +181,12 @@ class Report:
         return {name: far.as_dict() for name, far in found.items() if far is not None}
 
 
-def brake_limits(options: t.Mapping[str, t.Any]) -> BrakeLimits:
-    """Limits from a verb's options ``max_removals``, ``allow_empty``, ``max_object_removals``, ``allow_no_objects`` and
-    ``allow_older``, all of them to be there. FleetError ``bad-option``."""
-    return BrakeLimits(
-        max_removals=removal_limit(options["max_removals"], "max_removals"),
-        allow_empty=options["allow_empty"],
-        max_object_removals=removal_limit(options["max_object_removals"], "max_object_removals"),
-        allow_no_objects=options["allow_no_objects"],
-        allow_older=options["allow_older"],
-    )
-
-
-def removal_limit(text: str, option: str) -> int | str:
-    """A whole number below 2**31, or a percentage up to 100% as text. FleetError ``bad-option`` for all else."""
-    share = text.removesuffix("%")
-    most = 100 if share != text else 2**31 - 1
-    if not (share.isascii() and share.isdigit() and len(share) <= 10 and int(share) <= most):
-        raise FleetError("bad-option", f"{text!r:.80} is neither a number nor 0% to 100%", option)
-    return text if share != text else int(share)
-
-
 def run(session: Session, asked: PlacementRequest) -> Report:
     """Plans what is asked for, and looks at the members or writes, as asked. What fails on a member is in the report.
     FleetError ``no-members`` (not if ``absent``), ``no-workers``, of the records, and as of ``wanted_placements``,
     ``recorded_members``, ``recorded_or_read_facts``, ``plan_request``, ``evacuation``, ``make_plans``,
-    ``check_digest``, ``rendered_on``; if it writes of ``members_to_write``, ``check_brakes``, ``check_still_eligible``,
-    ``record_marks`` and ``carry_out``."""
+    ``check_digest``, ``judged``, ``rendered_on``; if it writes of ``members_to_write``, ``check_brakes``,
+    ``check_still_eligible``, ``record_marks`` and ``carry_out``."""
     now = session.clock()
     placements, beside, told = _wanted(session, asked)
     members = members_to_write(session) if asked.write else recorded_members(session.records)
@@ -226,6 +210,7 @@ def run(session: Session, asked: PlacementRequest) -> Report:
         request = replace(request, findings=told, evacuation=moves)
         plan = make_plans(session, request)
         check_digest(plan, request)
+        plan = asked.judged(plan)
         rendered = plan.rendered_on(asked.render) if asked.render else []
         # What was approved is all that may be deleted; else the brake counts what no plan names.
         ways = replace(asked.ways, unplanned=None if asked.approved else asked.limits.max_object_removals)

@@ -17,12 +17,12 @@ from .playbook_command import Variables
 SOURCES = {"src": "placements", "resources": "resources"}
 REPEATED = (
     *("names", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
-    *("allow_empty", "allow_no_objects", "allow_older"),
+    *("allow_empty", "allow_no_objects", "allow_older", "nodes_file", "max_replaced_nodes"),
 )
 # Options that a roll back which goes on is made with, beside its placement and the snapshot.
 BACK_WITH = (
     *("resources", "strict", "unreachable", "prune_kinds", "max_removals", "max_object_removals"),
-    *("allow_empty", "allow_no_objects"),
+    *("allow_empty", "allow_no_objects", "nodes_file", "max_replaced_nodes"),
 )
 GOES_ON = {"waiting": "go on", "partial": "go on with what is not done"}
 # Options of a look for drift that another one is made with.

@@ -50,22 +50,32 @@ class PlacedSource:
 
 @dataclass
 class _Found:
-    """What becomes of nodes by one object: how many are replaced or may be, by member, and why; subnet problems with
-    their members; members of which nobody knows the nodes."""
+    """What becomes of nodes by one object: which are replaced or may be, by member, and why; subnet problems with their
+    members; members of which nobody knows the nodes."""
 
-    replaced: dict[str, int] = field(default_factory=dict)
-    unsure: dict[str, int] = field(default_factory=dict)
+    replaced: dict[str, frozenset[str]] = field(default_factory=dict)
+    unsure: dict[str, frozenset[str]] = field(default_factory=dict)
     causes: dict[str, None] = field(default_factory=dict)
     doubts: dict[str, None] = field(default_factory=dict)
     refused: dict[tuple[str, str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: list[str] = field(default_factory=list)
 
 
-def replaced_nodes(sources: t.Iterable[PlacedSource], members: Mapping[str, MemberNodes]) -> tuple[Problem, ...]:
-    """Notes about each object, in the order in which they first come: how many nodes of which members are replaced or
-    go, which may be, and of which members nobody knows it; by what ``members`` had. An object that is new on a member
-    replaces none there. Subnets of an AKSNodeClass are judged without a word about their network. FleetError
-    ``undecodable`` for a document that cannot be read."""
+@dataclass(frozen=True, kw_only=True)
+class ReplacedNodes:
+    """``notes`` about each object; by placement the ``nodes`` that are replaced or may be, each by its member and name,
+    and the members of which that is not known (``unread``)."""
+
+    notes: tuple[Problem, ...] = ()
+    nodes: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    unread: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+def replaced_nodes(sources: t.Iterable[PlacedSource], members: Mapping[str, MemberNodes]) -> ReplacedNodes:
+    """What becomes of nodes by what ``members`` had, with notes about each object in the order in which they first
+    come: how many nodes of which members are replaced or go, which may be, and of which members nobody knows it. An
+    object that is new on a member replaces none there. Subnets of an AKSNodeClass are judged without a word about
+    their network. FleetError ``undecodable`` for a document that cannot be read."""
     found: dict[tuple[str, str, str], _Found] = defaultdict(_Found)
     for each in sources:
         member, told = members.get(each.member), found[each.about]
@@ -75,7 +85,14 @@ def replaced_nodes(sources: t.Iterable[PlacedSource], members: Mapping[str, Memb
         before = source_on(member, each.kind, each.name)
         if before is not None:
             _add(told, each, member, _effect(each, before, member))
-    return tuple(problem for about, told in found.items() for problem in _notes(about, told))
+    nodes: dict[str, frozenset[tuple[str, str]]] = defaultdict(frozenset)
+    unread: dict[str, frozenset[str]] = defaultdict(frozenset)
+    for (placement, _kind, _name), told in found.items():
+        unread[placement] |= frozenset(told.unread)
+        for by_member in (told.replaced, told.unsure):
+            nodes[placement] |= {(member, node) for member, names in by_member.items() for node in names}
+    notes = tuple(problem for about, told in found.items() for problem in _notes(about, told))
+    return ReplacedNodes(notes=notes, nodes=nodes, unread=unread)
 
 
 def _listed_as(kind: str) -> str:
@@ -102,10 +119,10 @@ def _add(told: _Found, source: PlacedSource, member: MemberNodes, effect: Source
         unsure |= {each.name: f"{', '.join(hidden)} changes, which is never read" for each in nodes}
     unsure = {name: why for name, why in unsure.items() if name not in effect.drifted}
     if effect.drifted:
-        told.replaced[member.name] = len(effect.drifted)
+        told.replaced[member.name] = frozenset(effect.drifted)
         told.causes |= dict.fromkeys(effect.drifted.values())
     if unsure:
-        told.unsure[member.name] = len(unsure)
+        told.unsure[member.name] = frozenset(unsure)
         told.doubts |= dict.fromkeys(unsure.values())
     for each in effect.findings:
         if each.level == ERROR:
@@ -129,15 +146,15 @@ def _notes(about: tuple[str, str, str], told: _Found) -> t.Iterator[Problem]:
         yield Problem("nodes-unread", f"{text} were not read: {listed(told.unread, MEMBERS)}", where)
 
 
-def _counted(nodes: Mapping[str, int]) -> str:
+def _counted(nodes: Mapping[str, frozenset[str]]) -> str:
     """``1,200 nodes on 3 clusters``."""
-    return f"{number_of(sum(nodes.values()), 'node')} on {number_of(len(nodes), 'cluster')}"
+    return f"{number_of(sum(map(len, nodes.values())), 'node')} on {number_of(len(nodes), 'cluster')}"
 
 
-def _by_member(nodes: Mapping[str, int]) -> str:
+def _by_member(nodes: Mapping[str, frozenset[str]]) -> str:
     """Members with the number of their nodes, most first: ``east (40), west (5)``."""
-    rows = sorted(nodes.items(), key=lambda each: (-each[1], each[0]))
-    return listed([f"{name} ({count})" for name, count in rows], MEMBERS)
+    rows = sorted(nodes.items(), key=lambda each: (-len(each[1]), each[0]))
+    return listed([f"{name} ({len(names)})" for name, names in rows], MEMBERS)
 
 
 def is_source(group: str, kind: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gitops.fleet.plugins.module_utils._core.errors import FleetError
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.files import refuse_empty
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import removal_limit
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.checks import removal_limit
 
 
 @pytest.mark.parametrize(

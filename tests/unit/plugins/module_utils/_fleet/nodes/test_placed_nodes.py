@@ -21,7 +21,7 @@ from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.changes im
 )
 from ansible_collections.gitops.fleet.plugins.module_utils._core.plan.document import PlacementPlan, Rendered
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.nodes.placed_nodes import with_nodes_told
-from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.placement import Report
+from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.checks import stopping_brakes
 from ansible_collections.gitops.fleet.plugins.module_utils._fleet.placements.plan import FleetPlan
 from ansible_collections.gitops.fleet.tests.unit.plugins.module_utils._core.disruption.sources_made import (
     member,
@@ -50,8 +50,7 @@ def sent(labels: t.Mapping[str, str]) -> Rendered:
 
 def told(made: PlacementPlan) -> list[str]:
     whole = FleetPlan(plans=(made,), recorded={}, facts=FLEET)
-    report = Report(plan=whole, outcomes={}, statuses={}, changed=False)
-    found = with_nodes_told(report, NODES).plan
+    found = with_nodes_told(whole, NODES)
     assert found.digest == whole.digest, "Karpenter replaces nodes, and no approval covers that"
     return [each.message for each in found.findings]
 
@@ -83,3 +82,34 @@ def test_a_placement_that_only_reports_replaces_nothing() -> None:
     strategy = replace(made.placement.spec.strategy, apply_strategy=ApplyStrategy(type="ReportDiff"))
     spec = replace(made.placement.spec, strategy=strategy)
     assert told(replace(made, placement=replace(made.placement, spec=spec))) == []
+
+
+def stopped(made: PlacementPlan, limit: int | str, nodes: NodesSnapshot = NODES) -> list[str]:
+    """Why an apply of the plan is refused under ``max_replaced_nodes``."""
+    whole = FleetPlan(plans=(made,), recorded={}, facts=FLEET)
+    found = with_nodes_told(whole, nodes, limit)
+    assert found.digest == whole.digest
+    return [f"{each.code} {each.message}: {each.hint}" for each in stopping_brakes(found)]
+
+
+def test_a_limit_of_nodes_stops_what_replaces_more() -> None:
+    made = plan(wanted(pick_all(), (sent({"team": "b"}),)), FLEET)
+    assert stopped(made, 2) == [
+        "brake-max-replaced-nodes 3 of 3 nodes are or may be replaced; max_replaced_nodes 2 permits 2:"
+        " if it is meant: max_replaced_nodes: 3"
+    ]
+    assert stopped(made, "67%") and not stopped(made, "100%") and not stopped(made, 3)
+    assert not stopped(plan(wanted(pick_all(), (sent({"team": "a", "tier": "1"}),)), FLEET), 0)
+
+
+def test_a_node_counts_once_however_many_objects_replace_it() -> None:
+    made = plan(wanted(pick_all(), (sent({"team": "b"}),)), FLEET)
+    twice = replace(made, rendered={"a": (sent({"team": "b"}), sent({"team": "c"}))})
+    assert "3 of 3 nodes" in stopped(twice, 0)[0]
+
+
+def test_a_cluster_whose_nodes_nobody_knows_stops_it_whatever_the_limit() -> None:
+    made = plan(wanted(pick_all(), (sent({"team": "b"}),)), FLEET)
+    (why,) = stopped(made, "100%", replace(NODES, members=(member("a", 2),)))
+    assert "2 of 2 nodes are or may be replaced, and those of 1 cluster are not known" in why
+    assert why.endswith("if it is meant: leave max_replaced_nodes out")

@@ -48,6 +48,10 @@ def test_a_plan_says_how_just_that_is_carried_out() -> None:
     ]
     kept = told(after_placement({**GIVEN, "write_plan": "plan.json"}, "planned", True, DIGEST))
     assert kept[0][2] == {**SAME, "approved_plan": "plan.json"}
+    nodes = {"nodes_file": "nodes.json", "max_replaced_nodes": "10%"}
+    braked = told(after_placement({**GIVEN, **nodes, "wait": True}, "waiting", True, DIGEST))
+    assert braked == [("to go on", "rollout", {**SAME, **nodes})]
+    assert set(braked[0][2]) <= set(playbooks.variables(Path(PLAYBOOKS) / "rollout.yml"))
     assert after_placement(GIVEN, "planned", False, DIGEST) == []
 
 

@@ -28,7 +28,7 @@ def told(document: t.Any, *members: MemberNodes, kind: str = "NodePool", name: s
     sources = [
         PlacedSource(placement="pools", member=each, kind=kind, name=name, document=document, **more) for each in on
     ]
-    return [str(each) for each in replaced_nodes(sources, {each.name: each for each in members})]
+    return [str(each) for each in replaced_nodes(sources, {each.name: each for each in members}).notes]
 
 
 def test_a_static_change_names_how_many_nodes_of_which_clusters_go() -> None:
