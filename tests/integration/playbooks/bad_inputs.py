@@ -253,7 +253,9 @@ OPTIONS = (
         approved_plan="{folder}/plan-types.json",
     ),
     placed("max_object_removals in words", "bad-option", "max_object_removals", "many", max_object_removals="many"),
-    placed("a limit of nodes without their file", "nodes_file", "max_replaced_nodes", max_replaced_nodes="3"),
+    placed(
+        "a limit of nodes without their file", "bad-option", "nodes_file", "max_replaced_nodes", max_replaced_nodes="3"
+    ),
     placed("a list without a path", "bad-option", "resources is empty", resources=[]),
     placed("names that nothing is left of", "bad-option", "names is empty", names=[]),
     placed("the brake on removals", "brake-max-removals", "2 of 2", "max_removals: 2", state="absent", names=["shop"]),
