@@ -50,9 +50,8 @@ class LocalClusters:
         return cluster.present(wanted, self.root, ports=self.ports)
 
     def end(self) -> None:
-        """Make every cluster of the root absent, also those that a test made by other means."""
-        names = {one.name for one in cluster.clusters(self.root)} | set(self.made)
-        ended = cluster.work_on_clusters({name: _absent(name, self.root) for name in sorted(names)}, at_once=4)
+        """Make those absent that were made by it."""
+        ended = cluster.work_on_clusters({name: _absent(name, self.root) for name in self.made}, at_once=4)
         assert not ended.errors, ended.errors
 
 
@@ -84,7 +83,19 @@ def local_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         try:
             yield clusters
         finally:
+            # Also those that a test made by other means.
+            clusters.made = sorted({*clusters.made, *(one.name for one in cluster.clusters(clusters.root))})
             clusters.end()
+
+
+@pytest.fixture(scope="module")
+def module_clusters(local_cluster_factory: LocalClusters) -> Iterator[LocalClusters]:
+    """For clusters that no other file needs: one that stays takes 2 % of a processor, to the end of the run."""
+    clusters = LocalClusters(local_cluster_factory.root, local_cluster_factory.ports)
+    try:
+        yield clusters
+    finally:
+        clusters.end()
 
 
 @pytest.fixture(scope="session")

@@ -90,13 +90,13 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, local_cluster_factory: t.Any) -> Shell:
-    return Shell(tmp_path, local_cluster_factory.root)
+def shell(tmp_path: Path, module_clusters: t.Any) -> Shell:
+    return Shell(tmp_path, module_clusters.root)
 
 
-def test_a_driver_of_commands_and_a_driver_that_is_a_role(shell: Shell, local_cluster_factory: t.Any) -> None:
+def test_a_driver_of_commands_and_a_driver_that_is_a_role(shell: Shell, module_clusters: t.Any) -> None:
     for name in ("valley", "ridge"):
-        local_cluster_factory(name, version="1.35")
+        module_clusters(name, version="1.35")
     shell.join(valley=("command", "canary"), ridge=("role", "prod"))
     both = ["-e", json.dumps({"drivers": drivers(shell.folder, "with_commands.yml", "with_role.yml")})]
     first = shell("playbook", "gitops.fleet.update", *both, "-e", "updates=release")
@@ -109,9 +109,9 @@ def test_a_driver_of_commands_and_a_driver_that_is_a_role(shell: Shell, local_cl
     assert shell.requests() == ["valley", "ridge"]
 
 
-def test_the_ready_made_role_with_steps_of_ones_own(shell: Shell, local_cluster_factory: t.Any) -> None:
+def test_the_ready_made_role_with_steps_of_ones_own(shell: Shell, module_clusters: t.Any) -> None:
     """Nobody is in canary, so that stage and its gate are skipped. The step asks until the platform is done."""
-    local_cluster_factory("crest", version="1.35")
+    module_clusters("crest", version="1.35")
     shell.join(crest=("role", "prod"))
     done = shell("playbook", "gitops.fleet.update", "-e", "@with_steps.yml", "-e", "updates=release")
     assert "run release-7 Completed: 1 of 1 cluster done" in done

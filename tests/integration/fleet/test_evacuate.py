@@ -31,14 +31,14 @@ ANYTHING = {**THREE, "tolerations": [{"operator": "Exists"}]}
 
 
 @pytest.fixture
-def regions(file_fleet: Fleet, local_cluster_factory: t.Any) -> Fleet:
+def regions(file_fleet: Fleet, module_clusters: t.Any) -> Fleet:
     """Six members in three regions."""
-    return _regions(file_fleet, local_cluster_factory)
+    return _regions(file_fleet, module_clusters)
 
 
 @pytest.fixture
-def hub_regions(hub_fleet: Fleet, local_cluster_factory: t.Any) -> Fleet:
-    return _regions(hub_fleet, local_cluster_factory)
+def hub_regions(hub_fleet: Fleet, module_clusters: t.Any) -> Fleet:
+    return _regions(hub_fleet, module_clusters)
 
 
 def _regions(fleet: Fleet, clusters: t.Any) -> Fleet:

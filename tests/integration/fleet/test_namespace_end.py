@@ -30,9 +30,9 @@ WAVES: Document = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 
 
 
 @pytest.fixture(scope="module")
-def whole_hub(local_cluster_factory: t.Any) -> Server:
+def whole_hub(module_clusters: t.Any) -> Server:
     """A hub whose controllers end namespaces."""
-    server = Server(t.cast(LocalOutcome, local_cluster_factory("whole-hub", profile="control", audit=True)))
+    server = Server(t.cast(LocalOutcome, module_clusters("whole-hub", profile="control", audit=True)))
     install(server.client, write=True)
     names = [f"{each.plural}.{each.group}" for each in KINDS.values()]
     until(lambda: not not_established(server.client, names))

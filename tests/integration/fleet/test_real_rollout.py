@@ -39,11 +39,9 @@ AT_ONCE = ApplyOptions(rollout=RolloutOptions(max_idle=timedelta(0)))
 
 
 @pytest.fixture(scope="module")
-def real_servers(local_cluster_factory: t.Any) -> dict[str, Server]:
+def real_servers(module_clusters: t.Any) -> dict[str, Server]:
     def make(name: str) -> t.Callable[[], LocalOutcome]:
-        return lambda: t.cast(
-            LocalOutcome, local_cluster_factory(name, profile="fleet", nodes=(NodesSpec(1),), audit=True)
-        )
+        return lambda: t.cast(LocalOutcome, module_clusters(name, profile="fleet", nodes=(NodesSpec(1),), audit=True))
 
     made = in_parallel({name: make(name) for name in NAMES}, threads=2)
     assert all(isinstance(each, LocalOutcome) for each in made.values()), made

@@ -212,11 +212,11 @@ def test_a_refused_credential_is_renewed_once(script):
         renewed = 0
 
         def get(self):
-            return Credential("Bearer old")
+            return Credential("Bearer canary-old")
 
         def renew(self, refused):
             self.renewed += 1
-            return Credential("Bearer new")
+            return Credential("Bearer canary-new")
 
     source = Renewable()
     script.steps = [status(401, "Unauthorized"), answer({"a": 1})]

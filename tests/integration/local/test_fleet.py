@@ -17,9 +17,9 @@ SYSTEM = NodesSpec(2, "system", image="Simulated Linux 7", age="30d", cpu="8", z
 
 
 @pytest.fixture(scope="module")
-def fleet(local_cluster_factory):
+def fleet(module_clusters):
     """Two clusters, made side by side."""
-    root, ports = local_cluster_factory.root, local_cluster_factory.ports
+    root, ports = module_clusters.root, module_clusters.ports
     specs = (
         ClusterSpec("north", profile="fleet", region="eu", nodes=(SYSTEM, NodesSpec(1, "work", version="1.35.1"))),
         ClusterSpec("south", profile="fleet"),
@@ -65,26 +65,24 @@ def test_a_pod_runs_on_a_simulated_node(fleet, open_client, eventually):
         assert client.get(f"{PODS}/one")["spec"]["nodeName"].startswith("north-")
 
 
-def test_pools_change_in_place(fleet, local_cluster_factory, open_client):
+def test_pools_change_in_place(fleet, module_clusters, open_client):
     before = fleet.outcomes["north"]
-    grown = local_cluster_factory(
-        "north", profile="fleet", region="eu", nodes=(NodesSpec(3, "work", version="1.35.1"),)
-    )
+    grown = module_clusters("north", profile="fleet", region="eu", nodes=(NodesSpec(3, "work", version="1.35.1"),))
     assert grown.changes == ("make 2 simulated nodes", "delete 2 simulated nodes")
     assert grown.before.nodes == {"system": 2, "work": 1} and grown.after.nodes == {"work": 3}
     assert grown.processes == before.processes
     newer = (NodesSpec(3, "work", version="1.36.0"),)
     wanted = ClusterSpec("north", profile="fleet", region="eu", nodes=newer)
-    assert cluster.present(wanted, local_cluster_factory.root, check=True).changes == ("replace 3 simulated nodes",)
-    assert local_cluster_factory(wanted).changes == ("replace 3 simulated nodes",)
-    assert not local_cluster_factory(wanted).changed
+    assert cluster.present(wanted, module_clusters.root, check=True).changes == ("replace 3 simulated nodes",)
+    assert module_clusters(wanted).changes == ("replace 3 simulated nodes",)
+    assert not module_clusters(wanted).changed
     with open_client(grown.kubeconfig) as client:
         versions = {node["status"]["nodeInfo"]["kubeletVersion"] for node in client.get(NODES)["items"]}
     assert versions == {"v1.36.0"}
 
 
-def test_a_smaller_profile_stops_what_it_does_not_have(fleet, local_cluster_factory):
-    smaller = local_cluster_factory("south", profile="api")
+def test_a_smaller_profile_stops_what_it_does_not_have(fleet, module_clusters):
+    smaller = module_clusters("south", profile="api")
     assert smaller.changes == (
         "restart kube-apiserver with other options",
         "stop kube-controller-manager",

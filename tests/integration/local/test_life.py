@@ -19,8 +19,8 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture(scope="module")
-def one(local_cluster_factory):
-    return local_cluster_factory("life")
+def one(module_clusters):
+    return module_clusters("life")
 
 
 def test_the_api_server_tells_its_true_version(one, open_client):
@@ -28,15 +28,15 @@ def test_the_api_server_tells_its_true_version(one, open_client):
         assert version(client) == "v1.36.3" == f"v{one.version}"
 
 
-def test_a_second_present_changes_nothing(one, local_cluster_factory):
-    again = local_cluster_factory("life")
+def test_a_second_present_changes_nothing(one, module_clusters):
+    again = module_clusters("life")
     assert (again.changed, again.changes) == (False, ())
     assert again.processes == one.processes
     assert again.before == again.after
 
 
-def test_check_mode_foretells_and_changes_nothing(one, local_cluster_factory):
-    root = local_cluster_factory.root
+def test_check_mode_foretells_and_changes_nothing(one, module_clusters):
+    root = module_clusters.root
     new = cluster.present(ClusterSpec("never"), root, check=True)
     assert new.changed and new.before.state == "absent" and not (root / "never").exists()
     same = cluster.present(ClusterSpec("life"), root, check=True)
@@ -67,25 +67,25 @@ def test_keys_are_readable_by_their_owner_only(one):
     assert all(path.stat().st_mode & 0o077 == 0 for path in secret)
 
 
-def test_stopped_keeps_objects_and_ports(one, local_cluster_factory, open_client):
-    root = local_cluster_factory.root
+def test_stopped_keeps_objects_and_ports(one, module_clusters, open_client):
+    root = module_clusters.root
     with open_client(one.kubeconfig) as client:
         client.post(MAPS, {"metadata": {"name": "kept"}, "data": {"a": "b"}})
     assert cluster.stopped("life", root).after.state == "stopped"
     assert not cluster.stopped("life", root).changed
     assert processes_marked(one.after.folder) == ()
-    started = local_cluster_factory("life")
+    started = module_clusters("life")
     assert started.changes == ("start etcd", "start kube-apiserver")
     assert started.ports == one.ports
     with open_client(one.kubeconfig) as client:
         assert client.get(f"{MAPS}/kept")["data"] == {"a": "b"}
 
 
-def test_started_is_as_it_was(local_cluster_factory, open_client):
+def test_started_is_as_it_was(module_clusters, open_client):
     """By its name alone: an older version stays, and so do nodes and users."""
-    root = local_cluster_factory.root
+    root = module_clusters.root
     pool, user = NodesSpec(2, "work"), TokenUser("secret-of-ann", "ann")
-    made = local_cluster_factory("as-it-was", version="1.35", profile="fleet", nodes=(pool,), tokens=(user,))
+    made = module_clusters("as-it-was", version="1.35", profile="fleet", nodes=(pool,), tokens=(user,))
     assert not cluster.started("as-it-was", root).changed
     cluster.stopped("as-it-was", root)
     foretold = cluster.started("as-it-was", root, check=True)
@@ -96,9 +96,7 @@ def test_started_is_as_it_was(local_cluster_factory, open_client):
     (started,) = local_clusters(options, False, lambda _text: None).outcomes
     assert started.changes == foretold.changes and started.changes[0] == "start etcd"
     assert (started.after.version, started.after.nodes, started.ports) == ("1.35.4", {"work": 2}, made.ports)
-    assert not local_cluster_factory(
-        "as-it-was", version="1.35", profile="fleet", nodes=(pool,), tokens=(user,)
-    ).changed
+    assert not module_clusters("as-it-was", version="1.35", profile="fleet", nodes=(pool,), tokens=(user,)).changed
     with open_client(started.kubeconfig) as client:
         assert version(client) == "v1.35.4"
     cluster.absent("as-it-was", root)
@@ -108,9 +106,9 @@ def test_started_is_as_it_was(local_cluster_factory, open_client):
         assert refused.value.code == "no-such-cluster"
 
 
-def test_absent_leaves_nothing(local_cluster_factory):
-    root = local_cluster_factory.root
-    gone = local_cluster_factory("gone")
+def test_absent_leaves_nothing(module_clusters):
+    root = module_clusters.root
+    gone = module_clusters("gone")
     assert cluster.absent("gone", root).changed
     assert not Path(gone.after.folder).exists() and processes_marked(gone.after.folder) == ()
     assert '"gone"' not in (root / "kubeconfig").read_text()
@@ -120,7 +118,7 @@ def test_absent_leaves_nothing(local_cluster_factory):
     assert refused.value.code == "no-such-cluster"
 
 
-def test_one_kubeconfig_has_a_context_for_every_cluster(one, local_cluster_factory, open_client):
+def test_one_kubeconfig_has_a_context_for_every_cluster(one, module_clusters, open_client):
     from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import contexts
 
-    assert "life" in contexts(local_cluster_factory.root / "kubeconfig")
+    assert "life" in contexts(module_clusters.root / "kubeconfig")

@@ -23,24 +23,24 @@ from ansible_collections.gitops.fleet.plugins.module_utils._local.spec import Cl
 
 
 @pytest.fixture(scope="module")
-def one(local_cluster_factory):
-    return local_cluster_factory("repair")
+def one(module_clusters):
+    return module_clusters("repair")
 
 
-def test_only_a_killed_component_is_started_again(one, local_cluster_factory, eventually):
+def test_only_a_killed_component_is_started_again(one, module_clusters, eventually):
     os.kill(one.processes["kube-apiserver"]["pid"], signal.SIGKILL)
-    eventually(lambda: cluster.status(local_cluster_factory.root, "repair").state == "degraded")
-    mended = local_cluster_factory("repair")  # at once: the killed one must have let go of its port by then
+    eventually(lambda: cluster.status(module_clusters.root, "repair").state == "degraded")
+    mended = module_clusters("repair")  # at once: the killed one must have let go of its port by then
     assert mended.changes == ("start kube-apiserver, which had died",)
     assert mended.processes["etcd"] == one.processes["etcd"]
     assert mended.after.state == "running"
 
 
-def test_a_process_that_took_over_a_pid_is_never_signalled(one, local_cluster_factory, edit_state):
+def test_a_process_that_took_over_a_pid_is_never_signalled(one, module_clusters, edit_state):
     stranger = subprocess.Popen(["sleep", "60"])
     try:
         edit_state(one.after.folder, lambda state: state["processes"]["kube-apiserver"].update(pid=stranger.pid))
-        mended = local_cluster_factory("repair")
+        mended = module_clusters("repair")
         assert mended.changes == ("end 1 leftover process", "start kube-apiserver, which had died")
         assert mended.after.state == "running"
         assert stranger.poll() is None
@@ -49,32 +49,32 @@ def test_a_process_that_took_over_a_pid_is_never_signalled(one, local_cluster_fa
         stranger.wait()
 
 
-def test_a_process_that_nobody_noted_is_ended(one, local_cluster_factory, edit_state):
+def test_a_process_that_nobody_noted_is_ended(one, module_clusters, edit_state):
     edit_state(one.after.folder, lambda state: state["processes"].pop("kube-apiserver"))
-    mended = local_cluster_factory("repair")
+    mended = module_clusters("repair")
     assert mended.changes == ("end 1 leftover process", "start kube-apiserver")
     assert len(processes_marked(one.after.folder)) == 2
 
 
-def test_a_lost_kubeconfig_is_written_again(one, local_cluster_factory):
+def test_a_lost_kubeconfig_is_written_again(one, module_clusters):
     Path(one.kubeconfig).unlink()
-    assert local_cluster_factory("repair").changes == ("write the kubeconfig",)
+    assert module_clusters("repair").changes == ("write the kubeconfig",)
 
 
-def test_a_stopped_cluster_whose_port_was_taken_says_which(one, local_cluster_factory):
-    cluster.stopped("repair", local_cluster_factory.root)
+def test_a_stopped_cluster_whose_port_was_taken_says_which(one, module_clusters):
+    cluster.stopped("repair", module_clusters.root)
     port = one.ports["kube-apiserver"]
     with socket.create_server(("127.0.0.1", port)), pytest.raises(FleetError) as refused:
-        local_cluster_factory("repair")
+        module_clusters("repair")
     assert refused.value.code == "port-taken"
     assert f"port {port}, reserved for this cluster, is in use by process {os.getpid()} (" in refused.value.message
     assert refused.value.where == "repair"
-    assert local_cluster_factory("repair").after.state == "running"
+    assert module_clusters("repair").after.state == "running"
 
 
-def test_a_new_cluster_goes_where_ports_are_free(local_cluster_factory):
-    root = local_cluster_factory.root
-    first = local_cluster_factory.ports.last - 13
+def test_a_new_cluster_goes_where_ports_are_free(module_clusters):
+    root = module_clusters.root
+    first = module_clusters.ports.last - 13
     within = PortRange(first, first + 11)
     with socket.create_server(("127.0.0.1", first + 3)):
         made = cluster.present(ClusterSpec("elsewhere"), root, ports=within)
@@ -86,26 +86,26 @@ def test_a_new_cluster_goes_where_ports_are_free(local_cluster_factory):
     cluster.absent("elsewhere", root)
 
 
-def test_a_component_that_dies_shows_the_end_of_its_log(one, local_cluster_factory):
+def test_a_component_that_dies_shows_the_end_of_its_log(one, module_clusters):
     """The data of etcd are damaged; it ends at its start, and what it said is in the error."""
-    cluster.stopped("repair", local_cluster_factory.root)
+    cluster.stopped("repair", module_clusters.root)
     kept = Path(one.after.folder) / "data" / "member" / "snap" / "db"
     good = kept.read_bytes()
     kept.write_bytes(b"damaged")
     with pytest.raises(FleetError) as refused:
-        local_cluster_factory("repair")
+        module_clusters("repair")
     assert refused.value.code == "component-died"
     assert "etcd" in refused.value.message and "\n" in refused.value.message
     kept.write_bytes(good)
-    assert local_cluster_factory("repair").after.state == "running"
+    assert module_clusters("repair").after.state == "running"
 
 
-def test_a_damaged_state_is_refused_and_can_be_removed(local_cluster_factory):
-    root = local_cluster_factory.root
-    made = local_cluster_factory("damaged")
+def test_a_damaged_state_is_refused_and_can_be_removed(module_clusters):
+    root = module_clusters.root
+    made = module_clusters("damaged")
     (Path(made.after.folder) / "state.json").write_text("{half")
     with pytest.raises(FleetError) as refused:
-        local_cluster_factory("damaged")
+        module_clusters("damaged")
     assert refused.value.code == "state-unreadable"
     assert cluster.status(root, "damaged").state == "incomplete"
     assert cluster.absent("damaged", root).changed
@@ -113,9 +113,9 @@ def test_a_damaged_state_is_refused_and_can_be_removed(local_cluster_factory):
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.7])
-def test_a_run_killed_in_the_middle_is_finished_by_the_next(seconds, local_cluster_factory, open_client):
+def test_a_run_killed_in_the_middle_is_finished_by_the_next(seconds, module_clusters, open_client):
     """kill -9 while keys are made, and while processes start."""
-    clusters, name = local_cluster_factory, f"half-{int(seconds * 100)}"
+    clusters, name = module_clusters, f"half-{int(seconds * 100)}"
     program = (
         "import sys; from pathlib import Path\n"
         "from ansible_collections.gitops.fleet.plugins.module_utils._local.cluster import present\n"

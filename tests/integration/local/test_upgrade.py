@@ -15,19 +15,17 @@ DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
 
 @pytest.fixture(scope="module")
-def upgraded(local_cluster_factory):
+def upgraded(module_clusters):
     """A cluster of profile control, with a Deployment made under 1.35, as it is under 1.36."""
     from ansible_collections.gitops.fleet.plugins.module_utils._kube.client import KubeClient
     from ansible_collections.gitops.fleet.plugins.module_utils._kube.login.credentials import connection_from_kubeconfig
 
-    old = local_cluster_factory("skew", version="1.35", profile="control")
+    old = module_clusters("skew", version="1.35", profile="control")
     with KubeClient(connection_from_kubeconfig(old.kubeconfig)) as client:
         assert version(client) == "v1.35.4"
         made = client.post(DEPLOYMENTS, _deployment())
-    foretold = cluster.present(
-        ClusterSpec("skew", version="1.36", profile="control"), local_cluster_factory.root, check=True
-    )
-    new = local_cluster_factory("skew", version="1.36", profile="control")
+    foretold = cluster.present(ClusterSpec("skew", version="1.36", profile="control"), module_clusters.root, check=True)
+    new = module_clusters("skew", version="1.36", profile="control")
     assert foretold.changes == new.changes
     return old, new, made
 
@@ -51,22 +49,22 @@ def test_objects_survive(upgraded, open_client):
     assert found["spec"]["replicas"] == 2
 
 
-def test_there_is_no_way_back(upgraded, local_cluster_factory):
+def test_there_is_no_way_back(upgraded, module_clusters):
     with pytest.raises(FleetError) as refused:
-        local_cluster_factory("skew", version="1.35", profile="control")
+        module_clusters("skew", version="1.35", profile="control")
     assert refused.value.code == "downgrade-refused"
     assert "v1.36.3" in refused.value.message and "v1.35.4" in refused.value.message
 
 
-def test_a_minor_is_never_skipped(upgraded, local_cluster_factory, edit_state):
+def test_a_minor_is_never_skipped(upgraded, module_clusters, edit_state):
     """No older API server is at hand, so the cluster is told that it has been one."""
     _old, new, _made = upgraded
     edit_state(new.after.folder, lambda state: state.update(version="1.34.2"))
     with pytest.raises(FleetError) as refused:
-        local_cluster_factory("skew", version="1.36", profile="control")
+        module_clusters("skew", version="1.36", profile="control")
     assert refused.value.code == "minor-skipped" and "1.35" in refused.value.hint
     edit_state(new.after.folder, lambda state: state.update(version="1.36.3"))
-    assert not local_cluster_factory("skew", version="1.36", profile="control").changed
+    assert not module_clusters("skew", version="1.36", profile="control").changed
 
 
 def _deployment():

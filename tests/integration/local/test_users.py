@@ -48,9 +48,9 @@ def test_the_audit_log_names_user_and_verb(hub, open_client):
     ]
 
 
-def test_token_users_log_in_and_stay_out_of_the_state(local_cluster_factory):
+def test_token_users_log_in_and_stay_out_of_the_state(module_clusters):
     users = (TokenUser("not-so-secret-token", "grace", ("readers",)),)
-    made = local_cluster_factory("tokens", tokens=users)
+    made = module_clusters("tokens", tokens=users)
     authority = Path(made.after.folder, "pki", "ca.crt").read_bytes()
     with KubeClient(Connection(made.server, ca=authority, token="not-so-secret-token")) as client:
         user = who_am_i(client)
@@ -59,4 +59,4 @@ def test_token_users_log_in_and_stay_out_of_the_state(local_cluster_factory):
     holding = [path.name for path in folder.iterdir() if path.is_file() and b"not-so-secret" in path.read_bytes()]
     assert len(holding) == 1 and holding[0].startswith("tokens-")
     assert "not-so-secret" not in repr(users)
-    assert not local_cluster_factory("tokens", tokens=users).changed
+    assert not module_clusters("tokens", tokens=users).changed

@@ -78,9 +78,9 @@ TASKS = [
 
 
 @pytest.fixture(scope="module")
-def jobs_server(local_cluster_factory: t.Any) -> Server:
+def jobs_server(module_clusters: t.Any) -> Server:
     """A cluster for Jobs, whose namespace takes only pods of the profile ``restricted``."""
-    server = Server(local_cluster_factory("jobs", profile="control", audit=True))
+    server = Server(module_clusters("jobs", profile="control", audit=True))
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
     server.client.post("/api/v1/namespaces", namespace)
