@@ -240,7 +240,7 @@ options:
   max_replaced_nodes:
     description:
       - Most nodes that one apply of a placement may replace, by O(nodes_file); a number, or a percentage of the nodes
-        of its clusters. Nodes that may be replaced count too, and a changed cluster that is not in the file stops it.
+        of its clusters. Nodes that may be replaced count too, and a cluster with NodePools that is not in it stops it.
     type: str
   write_plan:
     description: File to write the plan to, as JSON; in check mode too, so that it can be approved.

@@ -181,7 +181,7 @@ def older_source_brake(
 def replaced_nodes_brake(placement: str, held: int, replaced: int, unread: int, limit: int | str) -> Brake:
     """The brake ``max_replaced_nodes``: of the ``held`` nodes of its clusters ``replaced`` go, or may. It trips if
     these are more than ``limit`` permits, a number as it is or a percentage, rounded down, and where the nodes of some
-    clusters that it changes are not known (``unread``). ValueError for what is no limit."""
+    clusters are not known that have NodePools or node classes of it (``unread``). ValueError for what is no limit."""
     allowed = scaled(limit, held, round_up=False)
     message = f"{replaced:,} of {number_of(held, 'node')} are or may be replaced"
     if unread:

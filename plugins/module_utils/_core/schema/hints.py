@@ -12,7 +12,7 @@ from ..values.field_path import below
 from .fields import OBJECT, fields_by_name
 from .translations import english_field
 
-DEEPEST_HINT = 3  # levels below an unknown field where one of its name is looked for
+_DEEPEST = 3  # levels below an unknown field where one of its name is looked for
 LONGEST_WORD = 200  # what is compared with known words, which takes a hundred times its size in memory
 _NO_VERSIONS = "a strategy holds no versions; they stand in spec.managedClusterUpdate of the UpdateRun"
 _VERSIONS = (
@@ -71,7 +71,7 @@ def _deeper(cls: type, key: str, path: str) -> str:
     """``it stands at ...`` with the nearest place within an object at ``path`` where a field has this very name, lists
     and the status apart; empty if no place has it, or several as near."""
     level = [(path, cls)]
-    for _depth in range(DEEPEST_HINT):
+    for _depth in range(_DEEPEST):
         level = [
             (below(place, each.json), each.shape.cls)
             for place, holder in level
