@@ -15,6 +15,7 @@ import time
 import typing as t
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,14 +50,11 @@ class LocalClusters:
             self.made.append(wanted.name)
         return cluster.present(wanted, self.root, ports=self.ports)
 
-    def end(self) -> None:
-        """Make those absent that were made by it."""
-        ended = cluster.work_on_clusters({name: _absent(name, self.root) for name in self.made}, at_once=4)
+    def end(self, *others: str) -> None:
+        """Make those absent that were made by it, and these others of the root."""
+        names = sorted({*self.made, *others})
+        ended = cluster.work_on_clusters({each: partial(cluster.absent, each, self.root) for each in names}, at_once=4)
         assert not ended.errors, ended.errors
-
-
-def _absent(name: str, root: Path) -> t.Callable[[], LocalOutcome]:
-    return lambda: cluster.absent(name, root)
 
 
 def _own_ports() -> tuple[PortRange, socket.socket]:
@@ -84,8 +82,7 @@ def local_cluster_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             yield clusters
         finally:
             # Also those that a test made by other means.
-            clusters.made = sorted({*clusters.made, *(one.name for one in cluster.clusters(clusters.root))})
-            clusters.end()
+            clusters.end(*(one.name for one in cluster.clusters(clusters.root)))
 
 
 @pytest.fixture(scope="module")

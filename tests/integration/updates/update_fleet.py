@@ -12,6 +12,7 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from ansible_collections.gitops.fleet.plugins.module_utils._core.objects.api_groups import CLUSTER_API
@@ -323,13 +324,11 @@ class UpdateFleet:
     def end(self) -> None:
         for folder in self.folders():
             processes.stop(processes.processes_marked(str(folder)), grace=5)
-        ended = cluster.work_on_clusters({name: self._absent(name) for name in self.made}, at_once=4)
+        root = self.clusters.root
+        ended = cluster.work_on_clusters({name: partial(cluster.absent, name, root) for name in self.made}, at_once=4)
         self.records.close()
         self.client.close()
         assert not ended.errors, ended.errors
-
-    def _absent(self, name: str) -> t.Callable[[], LocalOutcome]:
-        return lambda: cluster.absent(name, self.clusters.root)
 
 
 def until(holds: t.Callable[[], t.Any], seconds: float = 300, pause: float = 0.005) -> t.Any:

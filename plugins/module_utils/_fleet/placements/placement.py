@@ -87,10 +87,11 @@ class PlacementRequest:
     """Placements are from the first given of ``roll_back``, ``definition``, ``src``, else from the hub, only ``names``
     of them if there are any; with ``absent`` these ``names`` are to end. ``resources`` None: selected on the hub.
     ``facts`` is a loaded snapshot; without one recorded facts at most ``max_facts_age`` old (None: 10 minutes) are
-    used, and other members are read, all with ``read`` or for a ResourcePlacement. ``judged`` gives a plan with
-    findings and brakes of its own. ``write`` carries the plan out, else ``look`` compares with members; ``approved`` is
-    the digest that was approved, empty for none. ``render`` names a cluster of which all that it gets is told.
-    ``evacuate``, ``readmit`` and ``empty_first`` are as of ``evacuation``. ``timeout`` is seconds to connect."""
+    used, and other members are read, all with ``read`` or for a ResourcePlacement. ``judged`` adds findings and
+    brakes to a plan, and leaves its digest. ``write`` carries the plan out, else ``look`` compares with members;
+    ``approved`` is the digest that was approved, empty for none. ``render`` names a cluster of which all that it gets
+    is told. ``evacuate``, ``readmit`` and ``empty_first`` are as of ``evacuation``. ``timeout`` is seconds to
+    connect."""
 
     src: tuple[str, ...] = ()
     definition: t.Mapping[str, t.Any] | None = None

@@ -66,9 +66,9 @@ class ReplacedNodes:
     """``notes`` about each object; by placement the ``nodes`` that are replaced or may be, each by its member and name,
     and the members of which that is not known (``unread``)."""
 
-    notes: tuple[Problem, ...] = ()
-    nodes: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
-    unread: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    notes: tuple[Problem, ...]
+    nodes: Mapping[str, frozenset[tuple[str, str]]]
+    unread: Mapping[str, frozenset[str]]
 
 
 def replaced_nodes(sources: t.Iterable[PlacedSource], members: Mapping[str, MemberNodes]) -> ReplacedNodes:
